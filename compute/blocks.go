@@ -1,0 +1,83 @@
+package compute
+
+import (
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// The constructors below turn typed kernels into block kernels, so that a row of a table is little more than a list of
+// instances.
+
+// loop is an arithmetic kernel over values of type T.
+func loop[T cpu.Number](f func(out, a, b []T) cpu.Status) blockKernel {
+	return func(b *block) cpu.Status {
+		return f(view[T](b.out, b.n), view[T](b.a, b.n), view[T](b.b, b.n))
+	}
+}
+
+// predicate is a comparison of 64 rows.
+func predicate[T cpu.Number](f func(a, b []T) uint64) blockKernel {
+	return func(b *block) cpu.Status {
+		x, y := view[T](b.a, b.n), view[T](b.b, b.n)
+		for i := 0; i < b.n; i += 64 {
+			end := min(i+64, b.n)
+			b.ow[i/64] = f(x[i:end], y[i:end])
+		}
+		return 0
+	}
+}
+
+// test is a predicate of one value, seen with its validity.
+func test[T cpu.Number](f func(a []T) uint64, valid func(v, va uint64) uint64) blockKernel {
+	return func(b *block) cpu.Status {
+		x := view[T](b.a, b.n)
+		for i := 0; i < b.n; i += 64 {
+			b.ow[i/64] = valid(f(x[i:min(i+64, b.n)]), b.va[i/64])
+		}
+		return 0
+	}
+}
+
+// word is a function of 64 bits of each input.
+func word(f func(a, b uint64) uint64) blockKernels {
+	var k blockKernels
+	k[msl.Bool] = func(b *block) cpu.Status {
+		for i := range (b.n + 63) / 64 {
+			b.ow[i] = f(b.aw[i], b.bw[i])
+		}
+		return 0
+	}
+	return k
+}
+
+// kleene is a function of 64 bits of each input and their validity, which also says where the result is valid.
+func kleene(f func(a, va, b, vb uint64) (v, valid uint64)) blockKernels {
+	var k blockKernels
+	k[msl.Bool] = func(b *block) cpu.Status {
+		for i := range (b.n + 63) / 64 {
+			b.ow[i], b.ov[i] = f(b.aw[i], b.va[i], b.bw[i], b.vb[i])
+		}
+		return 0
+	}
+	return k
+}
+
+// integers lists the kernels of the eight integer types.
+func integers(i8, i16, i32, i64, u8, u16, u32, u64 blockKernel) blockKernels {
+	return blockKernels{
+		msl.I8: i8, msl.I16: i16, msl.I32: i32, msl.I64: i64,
+		msl.U8: u8, msl.U16: u16, msl.U32: u32, msl.U64: u64,
+	}
+}
+
+// and adds the kernels of floats.
+func (k blockKernels) and(f32, f64 blockKernel) blockKernels {
+	k[msl.F32], k[msl.F64] = f32, f64
+	return k
+}
+
+// bools adds the kernel of Bool.
+func (k blockKernels) bools(f func(a, b uint64) uint64) blockKernels {
+	k[msl.Bool] = word(f)[msl.Bool]
+	return k
+}

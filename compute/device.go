@@ -1,0 +1,109 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/memory"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+var errCPUOnly = fmt.Errorf("%w: the context asks for the CPU", gpu.ErrNoDevice)
+
+// engine is what compute keeps for one device: compiled kernels, memory, and which kernels have proved themselves.
+type engine struct {
+	dev      gpu.Device
+	info     gpu.Info
+	pipes    *gpu.Pipelines
+	mem      *memory.Allocator
+	admitted gpu.Admission[admitKey]
+	lost     atomic.Pointer[error]
+}
+
+// admitKey names what admission tests: a call by its types and variants.
+type admitKey struct {
+	fn, op    string
+	in, out   msl.Type
+	aNulls    bool
+	bNulls    bool
+	validity  bool
+	emit      bool
+	skipNulls bool
+	mode      CountMode
+}
+
+var engines sync.Map // gpu.Device -> *engine
+
+// engineOf is the engine of a device, made at first use.
+func engineOf(dev gpu.Device) *engine {
+	if e, ok := engines.Load(dev); ok {
+		return e.(*engine)
+	}
+	e := &engine{dev: dev, info: dev.Info(), mem: memory.New(dev)}
+	e.pipes = gpu.NewPipelines(dev, source)
+	have, _ := engines.LoadOrStore(dev, e)
+	return have.(*engine)
+}
+
+// source is the text of a kernel, for the pipeline cache.
+func source(k msl.Key) (gpu.Source, error) {
+	name, text, err := msl.Text(k)
+	return gpu.Source{Name: name, Text: text}, err
+}
+
+// lose notes that the device is gone, so that it is not tried again.
+func (e *engine) lose(err error) { e.lost.CompareAndSwap(nil, &err) }
+
+// usable says why the device cannot be used, if it cannot.
+func (e *engine) usable() error {
+	if p := e.lost.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// run runs a call on the device. Errors that are not the user's mean that the CPU has to answer.
+func (e *engine) run(ctx context.Context, c *call, args []Datum) (Datum, error) {
+	if err := e.admit(ctx, c, args); err != nil {
+		return nil, err
+	}
+	out, err := e.record(ctx, c, args)
+	if err == nil {
+		countRun(c.fn.name, e.info.Driver, rowsOf(args))
+	}
+	return out, err
+}
+
+// record runs a call as a batch of one.
+func (e *engine) record(ctx context.Context, c *call, args []Datum) (Datum, error) {
+	r := e.newRecorder(ctx)
+	defer r.release()
+	in := make([]*value, len(args))
+	for i, a := range args {
+		v, err := r.input(a, c, i)
+		if err != nil {
+			return nil, err
+		}
+		in[i] = v
+	}
+	out, err := c.gpu(r, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.finish(ctx); err != nil {
+		return nil, err
+	}
+	return r.datum(out)
+}
+
+// fellBack counts a call that the CPU had to answer for a device, and tells the log hook.
+func (e *engine) fellBack(ctx context.Context, function string, err error) {
+	if errors.Is(err, gpu.ErrDeviceLost) || errors.Is(err, gpu.ErrClosed) || errors.Is(err, gpu.ErrTimeout) {
+		e.lose(err)
+	}
+	countFallback(ctx, function, e.info.Driver, err)
+}

@@ -1,0 +1,208 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/broadhead-go/broadhead/memory"
+)
+
+// Decision says where a call would run, and why.
+type Decision struct {
+	Function  string
+	Device    string // "cpu", "arrow-go", or the device's driver
+	Rows      int64
+	Crossover int64 // rows from which the device wins; Never if it does not
+	Place     Place // of the inputs, where a device was considered
+	Reason    string
+}
+
+func (d Decision) String() string {
+	return fmt.Sprintf("%s of %d rows on %s: %s", d.Function, d.Rows, d.Device, d.Reason)
+}
+
+const (
+	cpuName   = "cpu"
+	arrowName = "arrow-go"
+)
+
+// Explain says where CallFunction with the same arguments would run, and why: too few rows, no device, types without a
+// GPU kernel, a kernel that failed its admission, a device that is lost. It runs nothing. Errors are those of the call
+// as far as types show them.
+func Explain(ctx context.Context, name string, opts FunctionOptions, args ...Datum) (Decision, error) {
+	d := Decision{Function: name, Rows: rowsOf(args), Crossover: Never}
+	f, ok := find(ctx, name)
+	if !ok {
+		return d, fmt.Errorf("%w: function '%s' not found", arrow.ErrKey, name)
+	}
+	own, ok := f.(*function)
+	if !ok {
+		d.Device, d.Reason = arrowName, "a function of arrow-go's registry"
+		return d, nil
+	}
+	if err := own.checkArity(len(args)); err != nil {
+		return d, err
+	}
+	if len(args) == 2 {
+		if cols := columnsOfTable(args[0]); cols != nil {
+			return explainColumns(ctx, own, opts, cols, args[1], d)
+		}
+	}
+	types := make([]arrow.DataType, len(args))
+	for i, a := range args {
+		al, ok := a.(ArrayLikeDatum)
+		if !ok {
+			return d, fmt.Errorf("%w: function '%s' does not take a %s", arrow.ErrNotImplemented, name, a.Kind())
+		}
+		types[i] = al.Type()
+	}
+	c, err := own.resolve(opts, types)
+	if errors.Is(err, errNoKernel) {
+		if own.base == nil {
+			return d, own.noKernel(types)
+		}
+		d.Device, d.Reason = arrowName, fmt.Sprintf("no kernel of ours for %s", typeList(types))
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	c.choose(ctx, args, &d)
+	return d, nil
+}
+
+// columnsOfTable are the columns of a record batch or table, borrowed.
+func columnsOfTable(d Datum) []Datum {
+	var cols []Datum
+	switch v := d.(type) {
+	case *RecordDatum:
+		for _, c := range v.Value.Columns() {
+			cols = append(cols, NewDatumWithoutOwning(c))
+		}
+	case *TableDatum:
+		for i := range int(v.Value.NumCols()) {
+			cols = append(cols, NewDatumWithoutOwning(v.Value.Column(i).Data()))
+		}
+	}
+	return cols
+}
+
+// explainColumns explains a call over a table by its first column that a device would take, else its first.
+func explainColumns(ctx context.Context, f *function, opts FunctionOptions, cols []Datum, mask Datum, d Decision) (Decision, error) {
+	for i, col := range cols {
+		one, err := Explain(ctx, f.name, opts, col, mask)
+		if err != nil {
+			return d, err
+		}
+		if i == 0 || one.Device != cpuName && one.Device != arrowName {
+			d = one
+		}
+	}
+	return d, nil
+}
+
+// choose decides where a call runs: the engine is nil where the CPU does. It fills in a Decision if one is given.
+func (c *call) choose(ctx context.Context, args []Datum, d *Decision) *engine {
+	e, v := c.weigh(ctx, args)
+	if d != nil {
+		d.Function, d.Device, d.Rows, d.Crossover, d.Place = c.fn.name, cpuName, v.rows, v.crossover, v.place
+		d.Reason = v.reason()
+		if e != nil {
+			d.Device = e.info.Driver
+			if a, ok := GetAllocator(ctx).(*memory.Allocator); !ok || a.Device() != e.dev {
+				d.Reason += "; copied: not in GPU memory"
+			}
+		}
+	}
+	return e
+}
+
+// verdict is what choose went by.
+type verdict struct {
+	rows, crossover int64
+	place           Place
+	from            string // where the crossover comes from
+	err             error  // why no device is used, whatever the rows
+	why             string // the same in words
+}
+
+func (v *verdict) reason() string {
+	switch {
+	case v.err != nil:
+		return v.err.Error()
+	case v.why != "":
+		return v.why
+	case v.rows >= v.crossover:
+		return fmt.Sprintf("%d rows %s, crossover %d (%s)", v.rows, v.place, v.crossover, v.from)
+	case v.crossover == Never:
+		return fmt.Sprintf("the GPU never wins %s (%s)", v.place, v.from)
+	}
+	return fmt.Sprintf("%d rows are below the crossover of %d %s (%s)", v.rows, v.crossover, v.place, v.from)
+}
+
+func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
+	v := verdict{rows: rowsOf(args), crossover: Never}
+	dev, err := deviceOf(ctx)
+	switch {
+	case err != nil:
+		v.err = err
+	case c.gpu == nil:
+		v.why = c.noGPU
+	case v.rows == 0:
+		v.why = "no rows"
+	case c.admit.validity && !haveValidity(args[0]):
+		v.why = "no validity bitmap to read"
+	}
+	if v.err != nil || v.why != "" {
+		return nil, v
+	}
+	driver := dev.Info().Driver
+	if v.crossover, v.from = crossoverOf(c.fn.name, driver, c.cross, c.in, HostMemory); v.rows < v.crossover {
+		return nil, v
+	}
+	e := engineOf(dev)
+	if v.place = e.placeOf(args); v.place != HostMemory {
+		if v.crossover, v.from = crossoverOf(c.fn.name, driver, c.cross, c.in, v.place); v.rows < v.crossover {
+			return nil, v
+		}
+	}
+	if v.err = e.usable(); v.err == nil {
+		v.err = e.refused(c.admitKeyFor(args))
+	}
+	if v.err != nil {
+		return nil, v
+	}
+	return e, v
+}
+
+// haveValidity says whether every chunk has a validity bitmap, for kernels that read nothing else.
+func haveValidity(d Datum) bool {
+	chunks := chunksOf(d)
+	for _, c := range chunks {
+		if b := c.Buffers(); c.NullN() == 0 || len(b) == 0 || b[0] == nil || b[0].Len() == 0 {
+			return false
+		}
+	}
+	return len(chunks) > 0
+}
+
+func typesOf(args ...ArrayLikeDatum) []arrow.DataType {
+	out := make([]arrow.DataType, len(args))
+	for i, a := range args {
+		out[i] = a.Type()
+	}
+	return out
+}
+
+// refused is the reason why admission turned a call away, if it did.
+func (e *engine) refused(k admitKey) error {
+	for _, r := range e.admitted.Refused() {
+		if r.Key == k {
+			return fmt.Errorf("kernel failed its admission: %w", r.Reason)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// filterFunction filters arrays, chunked arrays, record batches and tables.
+func filterFunction() *function {
+	return &function{
+		kind: ac.FuncVector, arity: Arity{NArgs: 2}, opts: ac.DefaultFilterOptions(),
+		resolve: resolveFilter,
+		tables:  filterTables,
+	}
+}
+
+// filterWidth is the width in bytes of the values that a filter moves: 0 for bits, -1 for types that are not of fixed
+// width. Of a dictionary it moves the indexes.
+func filterWidth(t arrow.DataType) int {
+	switch d := t.(type) {
+	case *arrow.BooleanType:
+		return 0
+	case *arrow.DictionaryType:
+		return filterWidth(d.IndexType)
+	case arrow.ExtensionType:
+		return filterWidth(d.StorageType())
+	case *arrow.FixedSizeListType:
+		return -1
+	case arrow.FixedWidthDataType:
+		return d.BitWidth() / 8
+	}
+	return -1
+}
+
+// filterKernel is the element type that a device moves values as; NoType where it cannot.
+func filterKernel(width int) msl.Type {
+	if width == 0 {
+		return msl.Bool
+	}
+	return byWidth[width]
+}
+
+func resolveFilter(opts FunctionOptions, in []arrow.DataType) (*call, error) {
+	o, err := optionsOf("filter", opts, ac.DefaultFilterOptions)
+	if err != nil {
+		return nil, err
+	}
+	if in[1].ID() != arrow.BOOL {
+		return nil, fmt.Errorf("%w: filter argument must be boolean type, got %s", arrow.ErrNotImplemented, in[1])
+	}
+	w := filterWidth(in[0])
+	if w < 0 {
+		return nil, errNoKernel
+	}
+	emit, kernel := o.NullSelection == ac.SelectionEmitNulls, filterKernel(w)
+	c := &call{
+		out: in[0], in: kernel, ins: [2]msl.Type{kernel, msl.Bool}, cross: crossFilter,
+		admit: admitKey{op: "filter", in: kernel, emit: emit},
+		cpu: func(ctx context.Context, args []Datum) (Datum, error) {
+			return filterDatum(ctx, args[0], args[1], w, emit)
+		},
+	}
+	if kernel == msl.NoType {
+		c.noGPU = fmt.Sprintf("no GPU kernel for %s", in[0])
+		return c, nil
+	}
+	c.gpu = func(r *recorder, args []*value) (*value, error) {
+		return recordFilter(r, args[0], args[1], kernel, emit)
+	}
+	return c, nil
+}
+
+var errMaskScalar = fmt.Errorf("%w: filter should be array-like", arrow.ErrNotImplemented)
+
+// lanes cuts values and mask into runs, values as columns of raw bytes.
+func lanes(values, mask Datum) ([]lane, form, error) {
+	fv, _ := formOf(values)
+	fm, _ := formOf(mask)
+	if fm == formScalar || fv == formScalar {
+		return nil, 0, errMaskScalar
+	}
+	if values.Len() != mask.Len() {
+		return nil, 0, fmt.Errorf("%w: filter inputs must all be the same length, got %d and %d",
+			arrow.ErrInvalid, values.Len(), mask.Len())
+	}
+	vs, ms := chunksOf(values), chunksOf(mask)
+	f := max(fv, fm)
+	if f == formArray {
+		return []lane{{values: vs[0], mask: ms[0], n: vs[0].Len()}}, f, nil
+	}
+	var out []lane
+	for v, m, i, k := 0, 0, 0, 0; v < len(vs) && m < len(ms); {
+		n := min(vs[v].Len()-i, ms[m].Len()-k)
+		if n > 0 {
+			out = append(out, lane{vs[v], ms[m], i, k, n})
+		}
+		if i += n; i == vs[v].Len() {
+			v, i = v+1, 0
+		}
+		if k += n; k == ms[m].Len() {
+			m, k = m+1, 0
+		}
+	}
+	return out, f, nil
+}
+
+// lane is n rows of values, from row v on, beside n rows of mask, from row m on.
+type lane struct {
+	values, mask arrow.ArrayData
+	v, m, n      int
+}
+
+// filterDatum filters values of fixed width on the CPU.
+func filterDatum(ctx context.Context, values, mask Datum, width int, emit bool) (Datum, error) {
+	ls, f, err := lanes(values, mask)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]arrow.ArrayData, 0, len(ls))
+	defer func() {
+		for _, d := range out {
+			d.Release()
+		}
+	}()
+	for _, l := range ls {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		sel, err := l.selection(emit, workersOf(ctx))
+		if err != nil {
+			return nil, err
+		}
+		d, err := l.compact(ctx, sel, width)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return assemble(values.(ArrayLikeDatum).Type(), f, out), nil
+}
+
+func (l lane) selection(emit bool, workers int) (*cpu.Selection, error) {
+	m, err := columnOf(l.mask, msl.Bool, false)
+	if err != nil {
+		return nil, err
+	}
+	m = m.slice(l.m, l.n)
+	return cpu.Select(m.bits(), m.valid, l.n, emit, workers, nil), nil
+}
+
+// compact moves the selected rows of the lane's values to new array data.
+func (l lane) compact(ctx context.Context, sel *cpu.Selection, width int) (arrow.ArrayData, error) {
+	bufs, off := l.values.Buffers(), l.values.Offset()+l.v
+	n, workers, mem := sel.Count(), workersOf(ctx), GetAllocator(ctx)
+	var src []byte
+	if len(bufs) > 1 && bufs[1] != nil {
+		src = bufs[1].Bytes()
+	}
+	var valid cpu.Bitmap
+	if bufs[0] != nil && bufs[0].Len() > 0 && l.values.NullN() != 0 {
+		valid = cpu.Bitmap{Data: bufs[0].Bytes(), Off: off}
+	}
+	if need := (off+l.n)*width + (1-min(width, 1))*(off+l.n+7)/8; l.n > 0 && len(src) < need || valid.Data != nil && len(valid.Data)*8 < off+l.n {
+		return nil, fmt.Errorf("%w: buffer too short for %d rows of %s at offset %d",
+			arrow.ErrInvalid, l.values.Len(), l.values.DataType(), l.values.Offset())
+	}
+	size := n * width
+	if width == 0 {
+		size = (n + 7) / 8
+	}
+	out, err := newBuffer(mem, size)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Release()
+	if width == 0 {
+		sel.Bits(out.Bytes(), cpu.Bitmap{Data: src, Off: off}, workers)
+	} else if n > 0 {
+		sel.Values(width, out.Bytes(), src[off*width:], workers)
+	}
+	var outValid *arrowmem.Buffer
+	nulls := 0
+	if !valid.All() || sel.EmitsNulls() {
+		if outValid, err = newBuffer(mem, (n+7)/8); err != nil {
+			return nil, err
+		}
+		defer outValid.Release()
+		nulls = sel.Validity(outValid.Bytes(), valid, workers)
+	}
+	return filtered(l.values, n, nulls, outValid, out), nil
+}
+
+// filtered is array data like d with other buffers; a dictionary stays.
+func filtered(d arrow.ArrayData, n, nulls int, valid, values *arrowmem.Buffer) arrow.ArrayData {
+	bufs := []*arrowmem.Buffer{valid, values}
+	if dict, ok := d.(*array.Data); ok && dict.Dictionary() != nil {
+		return array.NewDataWithDictionary(d.DataType(), n, bufs, nulls, 0, dict.Dictionary().(*array.Data))
+	}
+	return array.NewData(d.DataType(), n, bufs, nil, nulls, 0)
+}
+
+// Filter keeps the rows of values where filter is true. Values are an array, chunks, a record batch or a table of any
+// type; filter is Bool and as long, an array or chunks (for a record batch, an array).
+//
+// A null in the filter drops its row, or with SelectionEmitNulls keeps it as null; what the values hold under nulls does
+// not matter. Dictionaries stay as they are. Different lengths are arrow.ErrInvalid; a filter that is not Bool or is a
+// scalar is arrow.ErrNotImplemented. The result belongs to the caller.
+//
+// The GPU is used from the crossover on for Bool and for values of 1, 2, 4 and 8 bytes.
+func Filter(ctx context.Context, values, filter Datum, options FilterOptions) (Datum, error) {
+	return CallFunction(ctx, "filter", &options, values, filter)
+}
+
+// FilterArray is [Filter] for an array. The caller releases the result.
+func FilterArray(ctx context.Context, values, filter arrow.Array, options FilterOptions) (arrow.Array, error) {
+	return callArrays(ctx, "filter", &options, values, filter)
+}
+
+// FilterRecordBatch is [Filter] for a record batch; the rows to keep are found once for all columns. Nil options drop
+// the rows of nulls. The caller releases the result.
+func FilterRecordBatch(ctx context.Context, batch arrow.RecordBatch, filter arrow.Array, opts *FilterOptions) (arrow.RecordBatch, error) {
+	out, err := CallFunction(ctx, "filter", orDefault(opts), NewDatumWithoutOwning(batch), NewDatumWithoutOwning(filter))
+	if err != nil {
+		return nil, err
+	}
+	return out.(*RecordDatum).Value, nil
+}
+
+// FilterTable is [Filter] for a table; filter is an array or chunks. Nil options drop the rows of nulls. The caller
+// releases the result.
+func FilterTable(ctx context.Context, tbl arrow.Table, filter Datum, opts *FilterOptions) (arrow.Table, error) {
+	out, err := CallFunction(ctx, "filter", orDefault(opts), NewDatumWithoutOwning(tbl), filter)
+	if err != nil {
+		return nil, err
+	}
+	return out.(*TableDatum).Value, nil
+}
+
+func orDefault(opts *FilterOptions) *FilterOptions {
+	if opts == nil {
+		return ac.DefaultFilterOptions()
+	}
+	return opts
+}

@@ -1,0 +1,191 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/compute/exec"
+
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// function is one of the engine's functions, as registries hold it. What it has no kernel for goes to arrow-go's
+// function of the same name, base.
+type function struct {
+	name    string
+	kind    FuncKind
+	arity   Arity
+	doc     FunctionDoc
+	opts    FunctionOptions
+	base    ac.Function
+	resolve func(opts FunctionOptions, in []arrow.DataType) (*call, error)
+	// tables runs the function over record batches and tables; nil where it takes none.
+	tables func(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error)
+}
+
+// call is a function resolved for the types of its arguments: all but the data. It can be used many times.
+type call struct {
+	fn    *function
+	casts [2][]arrow.DataType
+	out   arrow.DataType
+	in    msl.Type    // decides the width, hence the crossover
+	ins   [2]msl.Type // element types that the kernel sees
+	cross crossClass
+	cpu   func(ctx context.Context, args []Datum) (Datum, error)
+	gpu   gpuKernel // nil: there is none, and noGPU says why
+	noGPU string
+	admit admitKey
+}
+
+// gpuKernel records a call over device values.
+type gpuKernel func(r *recorder, args []*value) (*value, error)
+
+func (f *function) Name() string                    { return f.name }
+func (f *function) Kind() FuncKind                  { return f.kind }
+func (f *function) Arity() Arity                    { return f.arity }
+func (f *function) Doc() FunctionDoc                { return f.doc }
+func (f *function) DefaultOptions() FunctionOptions { return f.opts }
+
+// NumKernels counts arrow-go's kernels for the name; the engine's own are not exec.Kernels.
+func (f *function) NumKernels() int {
+	if f.base != nil {
+		return f.base.NumKernels()
+	}
+	return 0
+}
+
+// DispatchExact gives arrow-go's kernel of the name, which arrow-go's expressions run on.
+func (f *function) DispatchExact(in ...arrow.DataType) (exec.Kernel, error) {
+	if f.base != nil {
+		return f.base.DispatchExact(in...)
+	}
+	return nil, f.noKernel(in)
+}
+
+// DispatchBest is DispatchExact after arrow-go's implicit casts.
+func (f *function) DispatchBest(in ...arrow.DataType) (exec.Kernel, error) {
+	if f.base != nil {
+		return f.base.DispatchBest(in...)
+	}
+	return nil, f.noKernel(in)
+}
+
+// Validate checks the documentation.
+func (f *function) Validate() error {
+	if f.base != nil {
+		return f.base.Validate()
+	}
+	return nil
+}
+
+func (f *function) noKernel(in []arrow.DataType) error {
+	names := make([]string, len(in))
+	for i, t := range in {
+		names[i] = t.String()
+	}
+	return fmt.Errorf("%w: function '%s' has no kernel matching input types (%s)",
+		arrow.ErrNotImplemented, f.name, strings.Join(names, ", "))
+}
+
+func (f *function) checkArity(n int) error {
+	if n != f.arity.NArgs {
+		return fmt.Errorf("%w: function '%s' accepts %d arguments but %d passed", arrow.ErrInvalid, f.name, f.arity.NArgs, n)
+	}
+	return nil
+}
+
+// Execute runs the function: on the device that dispatch chooses, else on the CPU, else by arrow-go.
+func (f *function) Execute(ctx context.Context, opts FunctionOptions, args ...Datum) (out Datum, err error) {
+	defer recoverMemory(&err)
+	if err := f.checkArity(len(args)); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	types := make([]arrow.DataType, len(args))
+	for i, a := range args {
+		if a == nil {
+			return nil, fmt.Errorf("%w: function '%s': argument %d is nil", arrow.ErrInvalid, f.name, i)
+		}
+		if k := a.Kind(); f.tables != nil && i == 0 && (k == ac.KindRecord || k == ac.KindTable) {
+			return f.tables(ctx, opts, args)
+		}
+		al, ok := a.(ArrayLikeDatum)
+		if !ok {
+			return nil, fmt.Errorf("%w: function '%s' does not take a %s", arrow.ErrNotImplemented, f.name, a.Kind())
+		}
+		types[i] = al.Type()
+	}
+	c, err := f.resolve(opts, types)
+	if errors.Is(err, errNoKernel) {
+		return f.passOn(ctx, opts, args, types)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.run(ctx, args)
+}
+
+// run casts the arguments and runs the call where dispatch says.
+func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
+	if c.casts[0] != nil || c.casts[1] != nil {
+		cast := make([]Datum, len(args))
+		for i, a := range args {
+			d, err := castAll(ctx, a, c.casts[i])
+			if err != nil {
+				return nil, err
+			}
+			if len(c.casts[i]) > 0 {
+				defer d.Release()
+			}
+			cast[i] = d
+		}
+		args = cast
+	}
+	if e := c.choose(ctx, args, nil); e != nil {
+		out, err := e.run(ctx, c, args)
+		if err == nil || isUsers(err) {
+			return out, err
+		}
+		e.fellBack(ctx, c.fn.name, err)
+	}
+	out, err := c.cpu(ctx, args)
+	if err == nil {
+		countRun(c.fn.name, cpuName, rowsOf(args))
+	}
+	return out, err
+}
+
+// passOn hands a call to arrow-go. Inputs on which arrow-go panics in a goroutine of its own are rebuilt first.
+func (f *function) passOn(ctx context.Context, opts FunctionOptions, args []Datum, types []arrow.DataType) (Datum, error) {
+	if f.base == nil {
+		return nil, f.noKernel(types)
+	}
+	safe, release := safeForArrow(ctx, args)
+	defer release()
+	out, err := f.base.Execute(ctx, opts, safe...)
+	if err == nil {
+		countRun(f.name, arrowName, rowsOf(args))
+	}
+	return out, err
+}
+
+// rowsOf is the number of rows of a call: those of its longest argument.
+func rowsOf(args []Datum) int64 {
+	var n int64
+	for _, a := range args {
+		n = max(n, a.Len())
+	}
+	return n
+}
+
+// isUsers says that an error is the caller's (bad data, a cancelled context), which the CPU would give as well.
+func isUsers(err error) bool {
+	return errors.Is(err, arrow.ErrInvalid) || errors.Is(err, arrow.ErrNotImplemented) || errors.Is(err, arrow.ErrIndex) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,32 @@
+package golden
+
+// names maps the Arrow C++ name of every function that the engine claims to
+// the registered name with that meaning. A function without a row is unknown.
+//
+// Where the two projects differ: C++ `add` wraps and `add_checked` fails on
+// overflow, arrow-go's `add` fails and `add_unchecked` wraps; C++ `divide`
+// wraps the smallest integer over -1 to 0 yet fails on division by zero; C++
+// `is_nan` of a null is null, arrow-go's is false.
+var names = map[string]string{
+	"count": "count", "sum": "sum", "mean": "mean",
+	"min": "min", "max": "max", "min_max": "min_max",
+	"any": "any", "all": "all",
+
+	"equal": "equal", "not_equal": "not_equal",
+	"greater": "greater", "greater_equal": "greater_equal",
+	"less": "less", "less_equal": "less_equal",
+
+	"add": "add_unchecked", "add_checked": "add",
+	"subtract": "subtract_unchecked", "subtract_checked": "subtract",
+	"multiply": "multiply_unchecked", "multiply_checked": "multiply",
+	"divide": "divide_wrap", "divide_checked": "divide",
+
+	"and": "and", "and_kleene": "and_kleene",
+	"and_not": "and_not", "and_not_kleene": "and_not_kleene",
+	"or": "or", "or_kleene": "or_kleene",
+	"xor": "xor", "invert": "not",
+
+	"is_null": "is_null", "is_valid": "is_not_null", "is_nan": "is_nan_propagate",
+
+	"filter": "filter", "array_filter": "array_filter", "Table.filter": "filter",
+}

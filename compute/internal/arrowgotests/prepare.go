@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	arrowModule = "github.com/apache/arrow-go/v18"
+	theirImport = `"` + arrowModule + `/arrow/compute"`
+	ourImport   = `"github.com/broadhead-go/broadhead/compute"`
+
+	// testFolder holds the tests in the copy: below arrow/compute, so that
+	// arrow/compute/internal may be imported.
+	testFolder = "arrow/compute/broadhead_test"
+)
+
+// moduleDirs finds arrow-go in the version that this module requires, fetching
+// it if needed, and this module.
+func moduleDirs(ctx context.Context) (arrowDir, ourDir string, err error) {
+	if _, err = goCommand(ctx, "mod", "download", arrowModule); err != nil {
+		return "", "", err
+	}
+	out, err := goCommand(ctx, "list", "-m", "-json", arrowModule)
+	if err != nil {
+		return "", "", err
+	}
+	var m struct{ Dir string }
+	if err := json.Unmarshal(out, &m); err != nil {
+		return "", "", err
+	}
+	if out, err = goCommand(ctx, "list", "-m", "-f", "{{.Dir}}"); err != nil {
+		return "", "", err
+	}
+	ourDir = strings.TrimSpace(string(out))
+	if m.Dir == "" || ourDir == "" {
+		return "", "", fmt.Errorf("module folders not found: arrow-go %q, this module %q", m.Dir, ourDir)
+	}
+	return m.Dir, ourDir, nil
+}
+
+func goCommand(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return out, nil
+}
+
+// prepare fills temp with the copy, the tests and a go.work file, and returns
+// the names of the tests to run.
+func prepare(temp, arrowDir, ourDir string, c config) ([]string, error) {
+	work := fmt.Sprintf("go 1.25.0\n\nuse (\n\t./arrow-go\n\t%q\n)\n", ourDir)
+	if err := os.WriteFile(filepath.Join(temp, "go.work"), []byte(work), 0o644); err != nil {
+		return nil, err
+	}
+	dst := filepath.Join(temp, "arrow-go")
+	if err := copyModule(dst, arrowDir); err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(dst, filepath.FromSlash(testFolder))
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return nil, err
+	}
+	sources, err := filepath.Glob(filepath.Join(arrowDir, "arrow", "compute", "*_test.go"))
+	if err != nil {
+		return nil, err
+	}
+	// All external test files come along, because they share helpers; only the
+	// chosen files' tests run.
+	var tests, found []string
+	for _, source := range sources {
+		external, names, err := copyTest(folder, source, c.original)
+		if err != nil {
+			return nil, err
+		}
+		base := filepath.Base(source)
+		if external && (c.files == nil || slices.Contains(c.files, base)) {
+			found = append(found, base)
+			tests = append(tests, names...)
+		}
+	}
+	for _, f := range c.files {
+		if !slices.Contains(found, f) {
+			return nil, fmt.Errorf("no external test file %s in %s", f, arrowModule)
+		}
+	}
+	return tests, nil
+}
+
+// copyModule copies a module's files except its tests. The module cache is
+// read-only; the copy is not.
+func copyModule(dst, src string) error {
+	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dst, rel)
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(to, 0o755)
+		case strings.HasSuffix(path, "_test.go") || !d.Type().IsRegular():
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, data, 0o644)
+	})
+}
+
+// copyTest copies a file of package compute_test with the import path changed,
+// and lists its tests. Files of package compute itself test arrow-go's inside.
+func copyTest(folder, source string, original bool) (external bool, tests []string, err error) {
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return false, nil, err
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), source, text, parser.SkipObjectResolution)
+	if err != nil {
+		return false, nil, err
+	}
+	if f.Name.Name != "compute_test" {
+		return false, nil, nil
+	}
+	if !original {
+		text = bytes.ReplaceAll(text, []byte(theirImport), []byte(ourImport))
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if ok && fn.Recv == nil && (strings.HasPrefix(fn.Name.Name, "Test") || strings.HasPrefix(fn.Name.Name, "Example")) {
+			tests = append(tests, fn.Name.Name)
+		}
+	}
+	return true, tests, os.WriteFile(filepath.Join(folder, filepath.Base(source)), text, 0o644)
+}

@@ -1,0 +1,181 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
+
+// selectMorsel is the number of rows whose selected rows are counted together;
+// kernels of a Selection may start at any multiple of it.
+const selectMorsel = 1 << 14
+
+// Selection is the outcome of a filter: which of n rows are kept, and where in
+// the output each morsel of rows starts. It may be used from any number of
+// goroutines.
+type Selection struct {
+	n      int
+	words  []byte // the kept rows as whole 64-bit words, bits past n zero
+	starts []int  // starts[m] rows are kept before row m*selectMorsel
+	mask   Bitmap // validity of the mask where kept rows may be null
+}
+
+// Select decides which of n rows a filter keeps. Rows whose mask is null are
+// dropped, or kept as nulls when emitNull is set; what the mask holds under
+// nulls does not matter. At most par goroutines are used. scratch provides the
+// (n+63)/64*8 bytes that the selection lives in, whatever they contain; nil
+// stands for make.
+func Select(mask, maskValid Bitmap, n int, emitNull bool, par int, scratch func(int) []byte) *Selection {
+	size := (n + 63) >> 6 << 3
+	if scratch == nil {
+		scratch = func(size int) []byte { return make([]byte, size) }
+	}
+	s := &Selection{n: n, words: scratch(size)[:size], starts: make([]int, (n+selectMorsel-1)/selectMorsel+1)}
+	if emitNull {
+		s.mask = maskValid
+	}
+	s.eachMorsel(par, func(m, start, end int) {
+		kept := 0
+		for i := start; i < end; i += 64 {
+			w, valid := mask.Word(i, n), maskValid.Word(i, n)
+			if emitNull {
+				w |= ^valid & lowBits(n-i)
+			} else {
+				w &= valid
+			}
+			binary.LittleEndian.PutUint64(s.words[i>>3:], w)
+			kept += bits.OnesCount64(w)
+		}
+		s.starts[m+1] = kept
+	})
+	for m := 1; m < len(s.starts); m++ {
+		s.starts[m] += s.starts[m-1]
+	}
+	return s
+}
+
+// eachMorsel calls f for every morsel of rows, in parallel.
+func (s *Selection) eachMorsel(par int, f func(m, start, end int)) {
+	Parallel(s.n, selectMorsel, par, func(_, start, end int) {
+		for ; start < end; start += selectMorsel {
+			f(start/selectMorsel, start, min(start+selectMorsel, end))
+		}
+	})
+}
+
+// word returns the kept rows among the 64 from row i, a multiple of 64.
+func (s *Selection) word(i int) uint64 { return binary.LittleEndian.Uint64(s.words[i>>3:]) }
+
+// Count returns the number of kept rows.
+func (s *Selection) Count() int { return s.starts[len(s.starts)-1] }
+
+// Len returns the number of rows that were selected from.
+func (s *Selection) Len() int { return s.n }
+
+// Kept returns the kept rows as a bitmap of Len rows.
+func (s *Selection) Kept() Bitmap { return Bitmap{Data: s.words} }
+
+// EmitsNulls reports whether kept rows may be null because the mask was.
+func (s *Selection) EmitsNulls() bool { return !s.mask.All() }
+
+// Runs calls f for every longest run of kept rows, in order.
+func (s *Selection) Runs(f func(start, n int)) { s.runs(0, s.n, f) }
+
+func (s *Selection) runs(start, end int, f func(start, n int)) {
+	from, length := start, 0
+	for i := start; i < end; i += 64 {
+		for w := s.word(i); w != 0; {
+			at, n := nextRun(w)
+			w &^= lowBits(n) << uint(at)
+			if at += i; at == from+length {
+				length += n
+				continue
+			}
+			if length > 0 {
+				f(from, length)
+			}
+			from, length = at, n
+		}
+	}
+	if length > 0 {
+		f(from, length)
+	}
+}
+
+// Values copies the kept rows of src, rows of width bytes, to dst, which has
+// room for Count of them and must not overlap src. Rows kept as nulls get
+// whatever lies under them.
+func (s *Selection) Values(width int, dst, src []byte, par int) {
+	switch {
+	case width == 1:
+		filterValues(s, dst, src, par)
+	case width == 2 && aligned(dst, src, 2):
+		filterValues(s, as[uint16](dst), as[uint16](src), par)
+	case width == 4 && aligned(dst, src, 4):
+		filterValues(s, as[uint32](dst), as[uint32](src), par)
+	case width == 8 && aligned(dst, src, 8):
+		filterValues(s, as[uint64](dst), as[uint64](src), par)
+	case width == 16 && aligned(dst, src, 8):
+		filterValues(s, as[[2]uint64](dst), as[[2]uint64](src), par)
+	default:
+		s.eachMorsel(par, func(m, start, end int) {
+			at := s.starts[m] * width
+			s.runs(start, end, func(from, n int) {
+				at += copy(dst[at:], src[from*width:(from+n)*width])
+			})
+		})
+	}
+}
+
+// aligned reports whether a and b may be read as words of the given size;
+// foreign memory need not be aligned.
+func aligned(a, b []byte, size uintptr) bool {
+	return (uintptr(unsafe.Pointer(unsafe.SliceData(a)))|uintptr(unsafe.Pointer(unsafe.SliceData(b))))&(size-1) == 0
+}
+
+// as views bytes as values. A pointer to a value needs one whole value behind
+// it, hence the test.
+func as[T any](b []byte) []T {
+	n := len(b) / int(unsafe.Sizeof(*new(T)))
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+func filterValues[T any](s *Selection, dst, src []T, par int) {
+	s.eachMorsel(par, func(m, start, end int) {
+		out := dst[s.starts[m]:s.starts[m+1]]
+		if len(out) == end-start {
+			copy(out, src[start:end])
+			return
+		}
+		for i := start; len(out) > 0; i += 64 {
+			switch w := s.word(i); w {
+			case 0:
+			case ^uint64(0):
+				copy(out[:64], src[i:i+64])
+				out = out[64:]
+			default:
+				out = out[gather(out, src[i:min(i+64, s.n)], w):]
+			}
+		}
+	})
+}
+
+// Indices writes the row numbers of the kept rows to dst, which has room for
+// Count of them.
+func Indices[T Integer](s *Selection, dst []T, par int) {
+	s.eachMorsel(par, func(m, start, end int) {
+		out := dst[s.starts[m]:s.starts[m+1]]
+		for i := start; len(out) > 0; i += 64 {
+			w := s.word(i)
+			block := out[:bits.OnesCount64(w)]
+			for k := range block {
+				block[k] = T(i + bits.TrailingZeros64(w))
+				w &= w - 1
+			}
+			out = out[len(block):]
+		}
+	})
+}

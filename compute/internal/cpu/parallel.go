@@ -1,0 +1,70 @@
+package cpu
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// shares is how many pieces a worker gets on average: enough that one delayed
+// worker does not hold the others up, few enough that handing out costs
+// nothing.
+const shares = 4
+
+// Parallel calls f for disjoint ranges of rows that cover [0, n), over at most
+// workers goroutines, one of them the caller's. A range starts at a multiple
+// of morsel, which is rounded up to a multiple of 64, and holds a multiple of
+// it, but for the last. worker is below workers and belongs to one goroutine,
+// so that it may index partial results. When one worker suffices f is called
+// once, with everything. A panic in f stops the handing out and is raised
+// again, with the same value, on the caller's goroutine.
+func Parallel(n, morsel, workers int, f func(worker, start, end int)) {
+	if n <= 0 {
+		return
+	}
+	morsel = (max(morsel, 1) + 63) &^ 63
+	morsels := (n-1)/morsel + 1
+	workers = min(workers, morsels)
+	if workers <= 1 {
+		f(0, 0, n)
+		return
+	}
+	t := team{n: n, step: ((morsels-1)/(workers*shares) + 1) * morsel, f: f}
+	t.Add(workers - 1)
+	for w := 1; w < workers; w++ {
+		go func() {
+			defer t.Done()
+			t.work(w)
+		}()
+	}
+	t.work(0)
+	t.Wait()
+	if p := t.fault.Load(); p != nil {
+		panic(*p)
+	}
+}
+
+// team is the state that the workers of one Parallel call share.
+type team struct {
+	sync.WaitGroup
+	n, step int
+	f       func(worker, start, end int)
+	next    atomic.Int64
+	fault   atomic.Pointer[any]
+}
+
+// work takes ranges until none is left.
+func (t *team) work(worker int) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.fault.CompareAndSwap(nil, &p)
+			t.next.Store(int64(t.n))
+		}
+	}()
+	for {
+		start := int(t.next.Add(int64(t.step))) - t.step
+		if start >= t.n {
+			return
+		}
+		t.f(worker, start, min(start+t.step, t.n))
+	}
+}

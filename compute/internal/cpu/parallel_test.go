@@ -1,0 +1,66 @@
+package cpu
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+)
+
+func TestParallel(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 65, 1000, 4096, 100_000} {
+		for _, morsel := range []int{0, 1, 64, 100, 1 << 12} {
+			for _, workers := range []int{-1, 0, 1, 2, 3, 16} {
+				seen := make([]atomic.Int32, n)
+				busy := make([]atomic.Int32, max(workers, 1))
+				var calls atomic.Int32
+				Parallel(n, morsel, workers, func(worker, start, end int) {
+					calls.Add(1)
+					if busy[worker].Add(1) != 1 {
+						t.Errorf("worker %d runs twice", worker)
+					}
+					defer busy[worker].Add(-1)
+					step := (max(morsel, 1) + 63) &^ 63
+					if start%step != 0 || start >= end || end != n && end%step != 0 {
+						t.Errorf("n=%d morsel=%d: range [%d, %d)", n, morsel, start, end)
+					}
+					for i := start; i < end; i++ {
+						seen[i].Add(1)
+					}
+				})
+				for i := range seen {
+					if seen[i].Load() != 1 {
+						t.Fatalf("n=%d morsel=%d workers=%d: row %d seen %d times", n, morsel, workers, i, seen[i].Load())
+					}
+				}
+				if workers <= 1 && calls.Load() > 1 {
+					t.Errorf("n=%d: %d calls inline", n, calls.Load())
+				}
+			}
+		}
+	}
+}
+
+func TestParallelPanic(t *testing.T) {
+	boom := errors.New("boom")
+	for _, workers := range []int{1, 4} {
+		var running atomic.Int32
+		func() {
+			defer func() {
+				if p := recover(); p != boom {
+					t.Errorf("workers=%d: recovered %v", workers, p)
+				}
+				if k := running.Load(); k != 0 {
+					t.Errorf("workers=%d: %d still run", workers, k)
+				}
+			}()
+			Parallel(1<<16, 64, workers, func(_, start, end int) {
+				running.Add(1)
+				defer running.Add(-1)
+				if end > 1<<15 {
+					panic(boom)
+				}
+			})
+			t.Errorf("workers=%d: no panic", workers)
+		}()
+	}
+}

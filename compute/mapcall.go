@@ -1,0 +1,165 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
+
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// function makes an element-wise op a function.
+func (o *op) function() *function {
+	return &function{
+		kind: ac.FuncScalar, arity: Arity{NArgs: o.arity}, doc: o.doc,
+		resolve: func(opts FunctionOptions, in []arrow.DataType) (*call, error) {
+			if o.name == "is_null" {
+				return o.resolveIsNull(opts, in)
+			}
+			if err := noOptions(o.name, opts); err != nil && o.arity == 1 {
+				return nil, err
+			}
+			return o.resolve(in)
+		},
+	}
+}
+
+// resolveIsNull counts NaN as null where the options say so.
+func (o *op) resolveIsNull(opts FunctionOptions, in []arrow.DataType) (*call, error) {
+	n, err := optionsOf("is_null", opts, func() *NullOptions { return &NullOptions{} })
+	if err != nil {
+		return nil, err
+	}
+	if n.NanIsNull && isFloat(storage(in[0])) {
+		for i := range nullOps {
+			if nullOps[i].name == "is_null_or_nan" {
+				return nullOps[i].resolve(in)
+			}
+		}
+	}
+	return o.resolve(in)
+}
+
+func (o *op) resolve(in []arrow.DataType) (*call, error) {
+	p, err := o.types(in)
+	if err != nil {
+		return nil, err
+	}
+	if o.cpu[p.in] == nil {
+		return nil, errNoKernel
+	}
+	c := &call{
+		casts: p.casts, out: p.out, in: p.in, ins: [2]msl.Type{p.in, p.in}, cross: o.cross,
+		admit: admitKey{op: o.name, in: p.in, out: p.result(), validity: p.validity},
+		cpu:   func(ctx context.Context, args []Datum) (Datum, error) { return o.execute(ctx, p, args) },
+	}
+	if p.narrow != nil {
+		c.out = p.narrow
+	}
+	switch {
+	case o.gpu.Value == "":
+		c.noGPU = "no GPU kernel"
+	case !p.plain():
+		c.noGPU = fmt.Sprintf("%s needs a cast, which has no GPU kernel", typeList(in))
+	default:
+		c.gpu = func(r *recorder, args []*value) (*value, error) { return o.record(r, p, args) }
+	}
+	return c, nil
+}
+
+func typeList(in []arrow.DataType) string {
+	s := in[0].String()
+	for _, t := range in[1:] {
+		s += " with " + t.String()
+	}
+	return s
+}
+
+// execute runs the op on the CPU.
+func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) {
+	cols, forms := make([][]column, len(args)), make([]form, len(args))
+	for i, a := range args {
+		var err error
+		if cols[i], err = columnsOf(a, p.in, p.validity); err != nil {
+			return nil, err
+		}
+		forms[i], _ = formOf(a)
+	}
+	runs, f, err := alignRuns(cols, forms)
+	if err != nil {
+		return nil, err
+	}
+	workers := workersOf(ctx)
+	out := make([]arrow.ArrayData, 0, len(runs))
+	defer func() {
+		for _, d := range out {
+			d.Release()
+		}
+	}()
+	for _, r := range runs {
+		d, err := o.runMap(ctx, p, r, workers)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+		if err := p.inRange(d); err != nil {
+			return nil, err
+		}
+	}
+	return p.narrowed(ctx, assemble(p.out, f, out))
+}
+
+// inRange checks a result against the plan's limit.
+func (p *plan) inRange(d arrow.ArrayData) error {
+	if p.limit == 0 || d.Len() == 0 {
+		return nil
+	}
+	c, err := columnOf(d, msl.I64, false)
+	if err != nil {
+		return err
+	}
+	e := cpu.MinMax(view[int64](c.data(0), c.n), c.valid)
+	if bad := e.Min; e.N > 0 && (e.Min < 0 || e.Max >= p.limit) {
+		if bad >= 0 {
+			bad = e.Max
+		}
+		return fmt.Errorf("%w: %d is not within acceptable range of [0, %d)", arrow.ErrInvalid, bad, p.limit)
+	}
+	return nil
+}
+
+// narrowed casts a result to the type that the plan ends with.
+func (p *plan) narrowed(ctx context.Context, d Datum) (Datum, error) {
+	if p.narrow == nil {
+		return d, nil
+	}
+	defer d.Release()
+	return castAll(ctx, d, []arrow.DataType{arrow.PrimitiveTypes.Int32, p.narrow})
+}
+
+// assemble makes a datum of chunks, in the form that the arguments ask for. It takes no ownership.
+func assemble(t arrow.DataType, f form, chunks []arrow.ArrayData) Datum {
+	switch f {
+	case formArray:
+		return ac.NewDatum(chunks[0])
+	case formScalar:
+		arr := array.MakeFromData(chunks[0])
+		defer arr.Release()
+		s, err := scalar.GetScalar(arr, 0)
+		if err != nil {
+			panic(err) // every storage type has a scalar
+		}
+		return &ac.ScalarDatum{Value: s}
+	}
+	arrs := make([]arrow.Array, len(chunks))
+	for i, d := range chunks {
+		arrs[i] = array.MakeFromData(d)
+		defer arrs[i].Release()
+	}
+	return &ac.ChunkedDatum{Value: arrow.NewChunked(t, arrs)}
+}

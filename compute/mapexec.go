@@ -1,0 +1,239 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// mapMorsel is the least number of rows worth a goroutine of its own.
+const mapMorsel = 64 * 1024
+
+// runMap computes one run of an element-wise op on the CPU.
+func (o *op) runMap(ctx context.Context, p *plan, r run, workers int) (arrow.ArrayData, error) {
+	m := &mapper{op: o, plan: p, run: r, kernel: o.cpu[p.in]}
+	if err := m.allocate(GetAllocator(ctx)); err != nil {
+		return nil, err
+	}
+	cpu.Parallel(r.n, mapMorsel, workers, func(_, start, end int) {
+		if ctx.Err() == nil {
+			m.rows(start, end)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		m.release()
+		return nil, err
+	}
+	if st := cpu.Status(m.status.Load()); st != 0 {
+		m.release()
+		return nil, statusError(st)
+	}
+	return m.data(), nil
+}
+
+// statusError is the error of a checked op, with arrow-go's words.
+func statusError(st cpu.Status) error {
+	if st&cpu.DivideByZero != 0 {
+		return fmt.Errorf("%w: divide by zero", arrow.ErrInvalid)
+	}
+	return fmt.Errorf("%w: overflow", arrow.ErrInvalid)
+}
+
+// mapper is the state of one run.
+type mapper struct {
+	op     *op
+	plan   *plan
+	run    run
+	kernel blockKernel
+	status atomic.Uint32
+
+	values, valid *arrowmem.Buffer
+	out, outValid []byte
+	nullsIn       bool
+}
+
+func (m *mapper) nullable() bool {
+	for i := range m.run.cols {
+		if !m.run.cols[i].valid.All() {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *mapper) allocate(mem arrowmem.Allocator) (err error) {
+	n := m.run.n
+	m.nullsIn = m.nullable()
+	if m.values, err = newBuffer(mem, bytesFor(m.plan.result(), n)); err != nil {
+		return err
+	}
+	m.out = m.values.Bytes()
+	if m.nullsIn && m.op.nulls != never {
+		if m.valid, err = newBuffer(mem, (n+7)/8); err != nil {
+			m.values.Release()
+			return err
+		}
+		m.outValid = m.valid.Bytes()
+	}
+	return nil
+}
+
+func (m *mapper) release() {
+	m.values.Release()
+	if m.valid != nil {
+		m.valid.Release()
+	}
+}
+
+func (m *mapper) data() arrow.ArrayData {
+	defer m.release()
+	nulls := 0
+	if m.valid != nil {
+		nulls = array.UnknownNullCount
+	}
+	return array.NewData(m.plan.out, m.run.n, []*arrowmem.Buffer{m.valid, m.values}, nil, nulls, 0)
+}
+
+// scratch is the memory of one worker: repeated scalars and words of bits.
+type scratch struct {
+	block
+	scalars [2][blockRows]uint64
+	words   [6][blockRows / 64]uint64
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// rows computes rows [start, end); start is a multiple of 64.
+func (m *mapper) rows(start, end int) {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	b := &s.block
+	inBits, outBits := m.plan.in == msl.Bool, m.plan.result() == msl.Bool
+	b.aw, b.bw, b.va, b.vb, b.ow, b.ov =
+		s.words[0][:], s.words[1][:], s.words[2][:], s.words[3][:], s.words[4][:], s.words[5][:]
+	for i := range m.run.cols {
+		if c := &m.run.cols[i]; c.stride == 0 && !inBits {
+			fillScalar(unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8), c)
+		}
+	}
+	words := inBits || outBits || m.nullsIn
+	for row := start; row < end; row += blockRows {
+		b.n = min(blockRows, end-row)
+		for i := range m.run.cols {
+			m.load(s, i, row, inBits, words)
+		}
+		if !outBits {
+			b.out = m.out[row*widths[m.plan.result()]:]
+		}
+		if m.op.nulls == intersect && m.nullsIn {
+			and := b.ov[:(b.n+63)/64]
+			for i := range and {
+				and[i] = b.va[i]
+				if len(m.run.cols) == 2 {
+					and[i] &= b.vb[i]
+				}
+			}
+		}
+		if st := m.kernel(b); st != 0 {
+			if st = m.recheck(b, st); st != 0 {
+				m.status.Or(uint32(st))
+				return
+			}
+		}
+		if outBits {
+			storeWords(m.out[row/8:], b.ow, b.n)
+		}
+		if m.outValid != nil {
+			storeWords(m.outValid[row/8:], b.ov, b.n)
+		}
+	}
+}
+
+// load points the block at b.n rows of argument i from row on.
+func (m *mapper) load(s *scratch, i, row int, inBits, words bool) {
+	c, b := &m.run.cols[i], &s.block
+	values, vw, valid := &b.a, b.aw, b.va
+	if i == 1 {
+		values, vw, valid = &b.b, b.bw, b.vb
+	}
+	switch {
+	case inBits:
+		loadWords(vw, c.bits(), row, b.n, c.stride)
+	case c.stride == 0:
+		*values = unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8)
+	default:
+		*values = c.data(row)
+	}
+	if words {
+		loadWords(valid, c.valid, row, b.n, c.stride)
+	}
+}
+
+// recheck runs a block that reported an error again row by row, since rows under nulls may hold anything.
+func (m *mapper) recheck(b *block, st cpu.Status) cpu.Status {
+	if !m.nullsIn {
+		return st
+	}
+	one, w, wo := *b, widths[m.plan.in], widths[m.plan.result()]
+	one.n, st = 1, 0
+	for i := range b.n {
+		if b.ov[i/64]>>(i%64)&1 == 0 {
+			continue
+		}
+		one.a, one.out = b.a[i*w:], b.out[i*wo:]
+		if len(m.run.cols) == 2 {
+			one.b = b.b[i*w:]
+		}
+		st |= m.kernel(&one)
+	}
+	return st
+}
+
+// fillScalar repeats a scalar's value over a whole block.
+func fillScalar(dst []byte, c *column) {
+	w := widths[c.typ]
+	dst = dst[:blockRows*w]
+	copy(dst, c.values[c.off*w:(c.off+1)*w])
+	for n := w; n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
+	}
+}
+
+// loadWords reads n bits from row on; a scalar's bit is repeated.
+func loadWords(dst []uint64, b cpu.Bitmap, row, n, stride int) {
+	if stride == 0 {
+		var w uint64
+		if b.Bit(0) {
+			w = ^uint64(0)
+		}
+		for i := range (n + 63) / 64 {
+			dst[i] = w
+		}
+		return
+	}
+	for i := 0; i < n; i += 64 {
+		dst[i/64] = b.Word(row+i, row+n)
+	}
+}
+
+// storeWords writes n bits as bytes, padding bits as zeros.
+func storeWords(dst []byte, words []uint64, n int) {
+	for i := 0; i < n; i += 64 {
+		w, left := words[i/64], n-i
+		if left < 64 {
+			w &= 1<<left - 1
+		}
+		for k := 0; k < min(8, (left+7)/8); k++ {
+			dst[i/8+k] = byte(w >> (8 * k))
+		}
+	}
+}

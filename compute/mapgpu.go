@@ -1,0 +1,111 @@
+package compute
+
+import (
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// record records the op over device values.
+func (o *op) record(r *recorder, p *plan, args []*value) (*value, error) {
+	runs, f, err := alignParts(args)
+	if err != nil {
+		return nil, err
+	}
+	out := &value{typ: p.out, form: f, parts: make([]part, len(runs))}
+	for i, cols := range runs {
+		if out.parts[i], err = o.recordRun(r, p, cols); err != nil {
+			return nil, err
+		}
+		if f == formScalar {
+			out.parts[i].stride = 0
+		}
+	}
+	return out, nil
+}
+
+// recordRun records one run: a single dispatch, whatever the number of rows.
+func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
+	out := part{typ: p.result(), n: 1, stride: 1}
+	key := msl.Key{Skeleton: msl.Map, Op: o.name, In: p.in, Out: p.result()}
+	params := msl.MapParams{}
+	for i := range cols {
+		c := &cols[i]
+		if c.stride != 0 {
+			out.n, out.count = c.n, c.count
+		}
+		if c.nullable {
+			key.Flags |= []msl.Flags{msl.ANulls, msl.BNulls}[i]
+			out.nullable = o.nulls != never
+		}
+	}
+	a := &cols[0]
+	params.N = uint64(out.n)
+	params.AOff, params.AValid, params.AStride = a.off, a.validOff, a.stride
+	if err := out.allocate(r); err != nil {
+		return out, err
+	}
+	if out.n == 0 {
+		return out, nil
+	}
+	d := r.kernel(key).in(msl.MapA, &a.values)
+	if a.nullable {
+		d.in(msl.MapAValid, &a.valid)
+	}
+	if len(cols) == 2 {
+		b := &cols[1]
+		params.BOff, params.BValid, params.BStride = b.off, b.validOff, b.stride
+		d.in(msl.MapB, &b.values)
+		if b.nullable {
+			d.in(msl.MapBValid, &b.valid)
+		}
+	}
+	d.to(msl.MapOut, &out.values)
+	if out.nullable {
+		d.to(msl.MapOutValid, &out.valid)
+	}
+	if o.gpu.Fails {
+		word, err := r.failWord(o.name)
+		if err != nil {
+			return out, err
+		}
+		d.to(msl.MapErr, &word)
+	}
+	d.rows(msl.MapLen, out.count)
+	return out, d.run(msl.MapArgs, bytesOf(&params), groupsOf(out.n, msl.MapRows))
+}
+
+// allocate gives a result part its memory: whole words of bits, since kernels write words.
+func (p *part) allocate(r *recorder) (err error) {
+	size := bytesFor(p.typ, p.n)
+	if p.typ == msl.Bool {
+		size = bitmapBytes(p.n)
+	}
+	if p.valueBuf, p.values, err = r.result(size); err != nil {
+		return err
+	}
+	p.host = p.valueBuf.Bytes()
+	if p.nullable {
+		if p.validBuf, p.valid, err = r.result(bitmapBytes(p.n)); err != nil {
+			return err
+		}
+		p.hostValid = p.validBuf.Bytes()
+	}
+	return nil
+}
+
+// bitmapBytes is the size of a bitmap of n rows in whole 32-bit words.
+func bitmapBytes(n int) int { return (n + 31) / 32 * 4 }
+
+func groupsOf(n, each int) int { return (n + each - 1) / each }
+
+// failWord is a zeroed error word that is looked at when the work has ended.
+func (r *recorder) failWord(function string) (place, error) {
+	b, p, err := r.scratch(16)
+	if err != nil {
+		return p, err
+	}
+	clear(b.Bytes())
+	b.Retain()
+	r.results = append(r.results, b)
+	r.fails = append(r.fails, failWord{function: function, word: b.Bytes()})
+	return p, nil
+}

@@ -1,0 +1,77 @@
+package compute
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
+
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// op is a row of a table: everything the engine knows of an element-wise function. A function is added by adding a row
+// (and a row of tests).
+type op struct {
+	name  string
+	arity int
+	types typeRule
+	nulls nullRule
+	cpu   blockKernels // always there: the fallback and the oracle
+	gpu   msl.Expr     // the same in MSL; an empty Value means CPU only
+	cross crossClass
+	doc   ac.FunctionDoc
+}
+
+// typeRule says how a function computes over inputs of the given types. errNoKernel hands the call to arrow-go.
+type typeRule func(in []arrow.DataType) (*plan, error)
+
+// plan is what a typeRule decides: the casts before the kernel, the element type that the kernel works on, the result's
+// type, and what follows the kernel.
+type plan struct {
+	casts [2][]arrow.DataType // per input: the types to pass through, in order
+	in    msl.Type
+	out   arrow.DataType
+	// validity makes the input's validity bitmap its values, of type Bool without nulls.
+	validity bool
+	limit    int64          // results must lie in [0, limit); 0: no limit
+	narrow   arrow.DataType // cast to this type at last; nil: none
+}
+
+// result is the element type that the kernel writes.
+func (p *plan) result() msl.Type { return storage(p.out) }
+
+// plain says that the kernel alone does the work, so that a device can.
+func (p *plan) plain() bool {
+	return p.casts[0] == nil && p.casts[1] == nil && p.limit == 0 && p.narrow == nil
+}
+
+// nullRule says where the result is null.
+type nullRule uint8
+
+const (
+	// intersect: where any input is.
+	intersect nullRule = iota
+	// never: nowhere; the kernel sees validity as a value.
+	never
+	// computed: the kernel says where, as Kleene logic does.
+	computed
+)
+
+// blockKernels holds a kernel for each element type of the inputs; nil where there is none.
+type blockKernels [msl.F64 + 1]blockKernel
+
+// blockKernel computes the rows of one block.
+type blockKernel func(b *block) cpu.Status
+
+// blockRows is how many rows a block has at most: what two inputs and an output keep in the first-level cache.
+const blockRows = 1024
+
+// block is up to blockRows rows of an element-wise call. Typed kernels use a, b and out as slices of their type; kernels
+// over bits use words of 64 rows. Scalars are already repeated.
+type block struct {
+	n         int
+	a, b, out []byte
+	aw, bw    []uint64 // values of Bool inputs
+	va, vb    []uint64 // validity
+	ow        []uint64 // values of a Bool result
+	ov        []uint64 // validity, written by kernels of rule computed
+}

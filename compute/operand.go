@@ -1,0 +1,167 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
+
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// column is a run of rows as kernels see it, or a scalar, which has one row and stride 0. It borrows its memory: whoever
+// makes one keeps the array alive.
+type column struct {
+	values []byte // from the buffer's start
+	off    int    // elements before the first row; bits for Bool
+	valid  cpu.Bitmap
+	n      int
+	stride int
+	typ    msl.Type
+	// owners of the memory, for commands that outlive the call
+	valueBuf, validBuf *arrowmem.Buffer
+}
+
+// slice is rows [start, start+n) of the column; a scalar is its own slice.
+func (c column) slice(start, n int) column {
+	if c.stride == 0 {
+		return c
+	}
+	c.off += start
+	c.valid = c.valid.Slice(start)
+	c.n = n
+	return c
+}
+
+// data is the column's values from row start on, as bytes; not for Bool.
+func (c *column) data(start int) []byte { return c.values[(c.off+start)*widths[c.typ]:] }
+
+// bits is the column's values as a bitmap; Bool only.
+func (c *column) bits() cpu.Bitmap { return cpu.Bitmap{Data: c.values, Off: c.off} }
+
+// columnOf views array data as a column of element type t, or its validity as a Bool column without nulls.
+func columnOf(d arrow.ArrayData, t msl.Type, validity bool) (column, error) {
+	c := column{off: d.Offset(), n: d.Len(), stride: 1, typ: t}
+	bufs := d.Buffers()
+	if len(bufs) > 0 && bufs[0] != nil && bufs[0].Len() > 0 && d.NullN() != 0 {
+		c.validBuf = bufs[0]
+		c.valid = cpu.Bitmap{Data: bufs[0].Bytes(), Off: d.Offset()}
+		if 8*bufs[0].Len() < d.Offset()+d.Len() {
+			return c, fmt.Errorf("%w: validity bitmap of %d bytes is too short for %d rows at offset %d",
+				arrow.ErrInvalid, bufs[0].Len(), d.Len(), d.Offset())
+		}
+	}
+	if validity {
+		c.values, c.valueBuf = c.valid.Data, c.validBuf
+		c.valid, c.validBuf = cpu.Bitmap{}, nil
+		return c, nil
+	}
+	if len(bufs) > 1 && bufs[1] != nil {
+		c.values, c.valueBuf = bufs[1].Bytes(), bufs[1]
+	}
+	if need := bytesFor(t, d.Offset()+d.Len()); d.Len() > 0 && len(c.values) < need {
+		return c, fmt.Errorf("%w: buffer of %d bytes is too short for %d rows of %s at offset %d",
+			arrow.ErrInvalid, len(c.values), d.Len(), d.DataType(), d.Offset())
+	}
+	if w := uintptr(max(widths[t], 1)); uintptr(unsafe.Pointer(unsafe.SliceData(c.values)))%w != 0 {
+		c.values, c.valueBuf = aligned(c.values), nil
+	}
+	return c, nil
+}
+
+// aligned copies values whose buffer does not start at a multiple of their width, as sliced messages can have it.
+func aligned(b []byte) []byte {
+	words := make([]uint64, (len(b)+7)/8)
+	out := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(b))
+	copy(out, b)
+	return out
+}
+
+var (
+	oneBit  = []byte{0xff}
+	zeroBit = []byte{0}
+)
+
+// scalarColumn views a scalar of storage t as a column of stride 0.
+func scalarColumn(s scalar.Scalar, t msl.Type, validity bool) (column, error) {
+	c := column{n: 1, typ: t}
+	bit := zeroBit
+	if s.IsValid() {
+		bit = oneBit
+	} else {
+		c.valid = cpu.Bitmap{Data: zeroBit}
+	}
+	if validity {
+		c.values, c.valid = bit, cpu.Bitmap{}
+		return c, nil
+	}
+	switch v := s.(type) {
+	case *scalar.Boolean:
+		c.values = zeroBit
+		if v.Value {
+			c.values = oneBit
+		}
+	case scalar.PrimitiveScalar:
+		c.values = v.Data()
+		if !s.IsValid() {
+			c.values = make([]byte, widths[t])
+		}
+	default:
+		return c, fmt.Errorf("%w: scalar of type %s", arrow.ErrNotImplemented, s.DataType())
+	}
+	return c, nil
+}
+
+// view is n bytes of b as values of type T.
+func view[T any](b []byte, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	var t T
+	_ = b[n*int(unsafe.Sizeof(t))-1]
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// castAll passes a datum through casts, in order, and returns what must be released in the end.
+func castAll(ctx context.Context, d ac.Datum, types []arrow.DataType) (ac.Datum, error) {
+	owned := false
+	for _, t := range types {
+		next, err := castOnce(ctx, d, t)
+		if owned {
+			d.Release()
+		}
+		if err != nil {
+			return nil, err
+		}
+		d, owned = next, true
+	}
+	return d, nil
+}
+
+// castOnce casts safely. Dictionary scalars are looked up here: arrow-go cannot cast one whose dictionary is empty.
+func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType) (ac.Datum, error) {
+	sd, ok := d.(*ac.ScalarDatum)
+	if !ok {
+		return ac.CastDatum(ctx, d, ac.SafeCastOptions(t))
+	}
+	s := sd.Value
+	if dict, ok := s.(*scalar.Dictionary); ok {
+		if !dict.IsValid() {
+			return ac.NewDatum(scalar.MakeNullScalar(t)), nil
+		}
+		v, err := dict.GetEncodedValue()
+		if err != nil {
+			return nil, err
+		}
+		return ac.NewDatum(v), nil
+	}
+	if !s.IsValid() {
+		return ac.NewDatum(scalar.MakeNullScalar(t)), nil
+	}
+	return ac.CastDatum(ctx, d, ac.SafeCastOptions(t))
+}

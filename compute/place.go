@@ -1,0 +1,221 @@
+package compute
+
+import (
+	"unsafe"
+
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/memory"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// bindAlign is the alignment that kernels may count on at the start of a binding.
+const bindAlign = 16
+
+// input brings a datum to the device: where it lies if the device sees that memory, wrapped if its pages allow, else
+// copied.
+func (r *recorder) input(d Datum, c *call, arg int) (*value, error) {
+	cols, err := columnsOf(d, c.ins[arg], c.admit.validity)
+	if err != nil {
+		return nil, err
+	}
+	v := &value{typ: d.(ArrayLikeDatum).Type(), parts: make([]part, len(cols))}
+	v.form, _ = formOf(d)
+	chunks := chunksOf(d)
+	for i := range cols {
+		p, err := r.part(&cols[i])
+		if err != nil {
+			return nil, err
+		}
+		if chunks != nil {
+			p.like = chunks[i]
+		}
+		v.parts[i] = p
+	}
+	return v, nil
+}
+
+func (r *recorder) part(c *column) (p part, err error) {
+	p = part{typ: c.typ, n: c.n, stride: uint32(c.stride)}
+	if c.typ == msl.Bool {
+		p.values, p.off, err = r.bits(c.values, c.off, c.n, c.valueBuf)
+	} else {
+		p.values, p.off, err = r.elements(c)
+	}
+	if err == nil && !c.valid.All() {
+		p.nullable = true
+		p.valid, p.validOff, err = r.bits(c.valid.Data, c.valid.Off, c.n, c.validBuf)
+	}
+	return p, err
+}
+
+// elements binds the values of a column and returns the elements before its first.
+func (r *recorder) elements(c *column) (place, uint64, error) {
+	w := widths[c.typ]
+	if p, delta, ok := r.inPlace(c.values, c.valueBuf, w); ok {
+		return p, uint64(c.off + delta/w), nil
+	}
+	p, err := r.copied(c.values[c.off*w : (c.off+c.n)*w])
+	return p, 0, err
+}
+
+// bits binds a bitmap and returns the bits before its first row.
+func (r *recorder) bits(b []byte, off, n int, owner *arrowmem.Buffer) (place, uint64, error) {
+	if p, delta, ok := r.inPlace(b, owner, 1); ok {
+		return p, uint64(off + 8*delta), nil
+	}
+	first := off / 8
+	p, err := r.copied(b[first:min(len(b), (off+n+7)/8)])
+	return p, uint64(off % 8), err
+}
+
+// inPlace binds memory that the device sees, from an aligned position delta bytes before b. It fails where delta is no
+// multiple of the width or the memory is not the device's.
+func (r *recorder) inPlace(b []byte, owner *arrowmem.Buffer, width int) (p place, delta int, ok bool) {
+	if owner == nil || len(b) == 0 {
+		return p, 0, false
+	}
+	ref, ours := memory.Lookup(b)
+	if !ours || ref.Device() != r.e.dev {
+		p, ok = r.wrapped(b, owner)
+		return p, 0, ok
+	}
+	off := ref.Offset() &^ (bindAlign - 1)
+	delta = ref.Offset() - off
+	if delta%width != 0 || !ref.Retain() {
+		return p, 0, false
+	}
+	r.c.Retain(owner, ref.Release)
+	return place{buf: ref.Buffer(), off: off}, delta, true
+}
+
+// wrapped binds foreign memory whose pages the device can map.
+func (r *recorder) wrapped(b []byte, owner *arrowmem.Buffer) (place, bool) {
+	page := r.e.info.PageSize
+	size := (len(b) + page - 1) / page * page
+	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(page) != 0 || cap(b) < size {
+		return place{}, false
+	}
+	buf, err := r.e.dev.Wrap(b[:size])
+	if err != nil {
+		return place{}, false
+	}
+	owner.Retain()
+	r.c.Retain(owner, func() {
+		buf.Release()
+		owner.Release()
+	})
+	return place{buf: buf}, true
+}
+
+// copied binds a copy.
+func (r *recorder) copied(b []byte) (place, error) {
+	buf, p, err := r.scratch(len(b))
+	if err != nil {
+		return p, err
+	}
+	copy(buf.Bytes(), b)
+	return p, nil
+}
+
+// placeOf says where the memory of a call's arguments lies, as the crossover counts it.
+func (e *engine) placeOf(args []Datum) Place {
+	for _, a := range args {
+		for _, d := range chunksOf(a) {
+			for _, b := range d.Buffers() {
+				if b == nil || b.Len() == 0 {
+					continue
+				}
+				if ref, ok := memory.Lookup(b.Bytes()); !ok || ref.Device() != e.dev {
+					return ForeignMemory
+				}
+			}
+		}
+	}
+	return HostMemory
+}
+
+// alignParts cuts values into runs at every chunk border of any of them. Chunks whose lengths only the device knows
+// match only chunks of the very same length.
+func alignParts(args []*value) ([][]part, form, error) {
+	f, pending := formScalar, false
+	for _, a := range args {
+		f = max(f, a.form)
+		for i := range a.parts {
+			pending = pending || a.parts[i].count != nil
+		}
+	}
+	if f != formChunked || pending {
+		return zipParts(args, f)
+	}
+	cols, forms := make([][]column, len(args)), make([]form, len(args))
+	for i, a := range args {
+		forms[i] = a.form
+		cols[i] = make([]column, len(a.parts))
+		for k, p := range a.parts {
+			cols[i][k] = column{n: p.n, stride: int(p.stride), off: 0, values: nil, valid: cpu.Bitmap{}}
+		}
+	}
+	runs, _, err := alignRuns(cols, forms)
+	if err != nil {
+		return nil, f, err
+	}
+	return partsOfRuns(args, runs), f, nil
+}
+
+// partsOfRuns slices values the way that alignRuns cut their lengths.
+func partsOfRuns(args []*value, runs []run) [][]part {
+	at, row := make([]int, len(args)), make([]int, len(args))
+	out := make([][]part, len(runs))
+	for i, r := range runs {
+		out[i] = make([]part, len(args))
+		for k, a := range args {
+			if a.form == formScalar {
+				out[i][k] = a.parts[0]
+				continue
+			}
+			for row[k] == a.parts[at[k]].n {
+				at[k]++
+				row[k] = 0
+			}
+			out[i][k] = a.parts[at[k]].slice(row[k], r.n)
+			row[k] += r.n
+		}
+	}
+	return out
+}
+
+// zipParts pairs chunk with chunk.
+func zipParts(args []*value, f form) ([][]part, form, error) {
+	var lead *value
+	for _, a := range args {
+		if a.form != formScalar && lead == nil {
+			lead = a
+		}
+	}
+	if lead == nil {
+		lead = args[0]
+	}
+	out := make([][]part, len(lead.parts))
+	for i := range out {
+		for _, a := range args {
+			if a.form == formScalar {
+				out[i] = append(out[i], a.parts[0])
+				continue
+			}
+			if len(a.parts) != len(lead.parts) {
+				return nil, f, errUnaligned
+			}
+			p, l := &a.parts[i], &lead.parts[i]
+			if p.count != l.count {
+				return nil, f, errUnaligned
+			}
+			if p.n != l.n {
+				return nil, f, lengthError(l.n, p.n)
+			}
+			out[i] = append(out[i], *p)
+		}
+	}
+	return out, f, nil
+}

@@ -1,0 +1,246 @@
+package gpu
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Work is one commit in flight as its driver sees it. Drivers implement it; Completions calls it, from any goroutine and
+// perhaps once more after Finish: then every answer does, but it must not touch what was given back.
+type Work interface {
+	// Signaled reads the completion word without blocking. It is true only if this very work has succeeded: failed work
+	// never signals.
+	Signaled() bool
+	// Ended asks the driver, without blocking, whether the work has ended, well or badly.
+	Ended() (bool, error)
+	// Join blocks in the driver until the work has ended and returns its error.
+	Join() error
+	// Finish gives back everything the work kept alive. It is called once, after the work has ended.
+	Finish()
+}
+
+// Completions delivers the ends of one device's commits to those who wait for them. A driver has one per device.
+//
+// Three parties look for ends. A waiter polls for a bounded time (wait.go); one waiter polls for all. When that was not
+// enough, one goroutine per device blocks in the driver for as long as somebody is parked. And a timer, armed while
+// work is in flight, looks now and then, so that work nobody waits for gives its memory back too.
+type Completions struct {
+	mu        sync.Mutex
+	flying    []*Completion // in the order of their commits
+	finishing int           // seen to have ended, and not yet told
+	spinning  bool          // a waiter polls for all
+	parked    int           // waiters that sleep until they are told
+	joining   bool          // the blocking goroutine runs
+	sweeping  bool          // the timer is armed
+	drained   chan struct{} // closed when nothing is in flight; made by Drain
+
+	baton chan struct{} // from a waiter that stops polling to one that sleeps
+}
+
+// Completion is the Event of one commit, less GPUTime. Drivers embed it in their event.
+type Completion struct {
+	all      *Completions
+	work     Work
+	told     atomic.Bool
+	err      error         // valid once told
+	ended    chan struct{} // closed when told; made by a waiter that sleeps
+	finished bool          // somebody has seen the end and finishes
+}
+
+// sweepEvery is how often work in flight is looked at when nobody waits for it.
+const sweepEvery = 20 * time.Millisecond
+
+// inFlight counts the commits in flight on all devices, so that Progress costs one load when there are none.
+var inFlight atomic.Int64
+
+// NewCompletions returns the completions of a device with nothing in flight. Close ends its life.
+func NewCompletions() *Completions {
+	c := &Completions{baton: make(chan struct{}, 1)}
+	watched.Lock()
+	defer watched.Unlock()
+	list := append(slices.Clone(watchedNow()), c)
+	watched.list.Store(&list)
+	return c
+}
+
+// Start begins to watch work that was handed to the device. f is the Completion embedded in the driver's event.
+func (c *Completions) Start(f *Completion, w Work) {
+	f.all, f.work = c, w
+	c.mu.Lock()
+	c.flying = append(c.flying, f)
+	arm := !c.sweeping
+	c.sweeping = true
+	c.mu.Unlock()
+	inFlight.Add(1)
+	if arm {
+		time.AfterFunc(sweepEvery, c.sweep)
+	}
+}
+
+// StartEnded makes f the completion of a commit that had nothing to do.
+func (c *Completions) StartEnded(f *Completion) {
+	f.all, f.finished = c, true
+	f.told.Store(true)
+}
+
+// order makes what the device wrote before it signalled visible to loads after it: on arm64 a read-modify-write does
+// what a plain load of the completion word does not.
+var order atomic.Uint32
+
+// poll looks at one commit's completion word.
+func (c *Completions) poll(f *Completion) bool {
+	if !f.work.Signaled() {
+		return false
+	}
+	order.Add(1)
+	c.finish(f, nil)
+	return true
+}
+
+// finish delivers an end that was seen. What the work kept alive is given back before anybody is told, so a caller that
+// returns from Wait finds it released.
+func (c *Completions) finish(f *Completion, err error) {
+	c.mu.Lock()
+	if f.finished {
+		c.mu.Unlock()
+		return
+	}
+	f.finished = true
+	c.finishing++
+	if i := slices.Index(c.flying, f); i >= 0 {
+		c.flying = slices.Delete(c.flying, i, i+1)
+	}
+	c.mu.Unlock()
+	inFlight.Add(-1)
+
+	f.work.Finish()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tell(f, err)
+	c.finishing--
+	if c.drained != nil && c.idle() {
+		close(c.drained)
+		c.drained = nil
+	}
+}
+
+// idle says that nothing is in flight or about to be given back. The caller holds mu.
+func (c *Completions) idle() bool { return len(c.flying) == 0 && c.finishing == 0 }
+
+// tell releases the waiters of f. The caller holds mu.
+func (c *Completions) tell(f *Completion, err error) {
+	if f.told.Load() {
+		return
+	}
+	f.err = err
+	f.told.Store(true)
+	if f.ended != nil {
+		close(f.ended)
+	}
+}
+
+// Fail tells everybody who waits for work in flight that it failed with err. The work itself is not forgotten: what it
+// keeps alive stays until the driver says that it has ended.
+func (c *Completions) Fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.flying {
+		c.tell(f, err)
+	}
+}
+
+// Close waits until nothing is in flight, at most CommandTimeout, and forgets the device. The driver makes sure that
+// nothing is started any more.
+func (c *Completions) Close() error {
+	defer unwatch(c)
+	c.mu.Lock()
+	if c.idle() {
+		c.mu.Unlock()
+		return nil
+	}
+	if c.drained == nil {
+		c.drained = make(chan struct{})
+	}
+	drained, left := c.drained, len(c.flying)
+	c.park()
+	c.mu.Unlock()
+	defer c.unpark()
+
+	timeout, stop := timeoutAfter()
+	defer stop()
+	select {
+	case <-drained:
+		return nil
+	case <-timeout:
+		return fmt.Errorf("%w: %d commits did not end in %v", ErrTimeout, left, CommandTimeout())
+	}
+}
+
+// few is how many commits one look polls: those committed first end first.
+const few = 8
+
+// first copies the oldest commits in flight.
+func (c *Completions) first(into *[few]*Completion) []*Completion {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return into[:copy(into[:], c.flying)]
+}
+
+// sweep looks at everything in flight and comes back while there is something.
+func (c *Completions) sweep() {
+	c.mu.Lock()
+	flying := slices.Clone(c.flying)
+	c.mu.Unlock()
+	for _, f := range flying {
+		if ended, err := f.work.Ended(); ended {
+			order.Add(1)
+			c.finish(f, err)
+		}
+	}
+	c.mu.Lock()
+	c.sweeping = len(c.flying) > 0
+	again := c.sweeping
+	c.mu.Unlock()
+	if again {
+		time.AfterFunc(sweepEvery, c.sweep)
+	}
+}
+
+var watched struct {
+	sync.Mutex
+	list atomic.Pointer[[]*Completions]
+}
+
+// watchedNow lists the completions of all open devices.
+func watchedNow() []*Completions {
+	if list := watched.list.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+func unwatch(c *Completions) {
+	watched.Lock()
+	defer watched.Unlock()
+	list := slices.DeleteFunc(slices.Clone(watchedNow()), func(x *Completions) bool { return x == c })
+	watched.list.Store(&list)
+}
+
+// Progress looks at the completion words of all work in flight and delivers the ends it sees, without blocking. Long CPU
+// work calls it between its slices, so that a result of a GPU does not wait for a free processor. With nothing in
+// flight it costs one load.
+func Progress() {
+	if inFlight.Load() == 0 {
+		return
+	}
+	var oldest [few]*Completion
+	for _, c := range watchedNow() {
+		for _, f := range c.first(&oldest) {
+			c.poll(f)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+//go:build (darwin || linux) && (amd64 || arm64)
+
+package metal
+
+import (
+	"fmt"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
+
+// Commit encodes the recording into a command buffer that signals the event of a slot as its last deed.
+func (c *commands) Commit() (gpu.Event, error) {
+	r, d := c.rec, c.dev
+	if r == nil {
+		return nil, errSpent
+	}
+	c.rec = nil
+	if err := d.enter(); err != nil {
+		r.giveBack()
+		return nil, err
+	}
+	defer d.leave()
+	if r.err != nil {
+		err := r.err
+		r.giveBack()
+		return nil, err
+	}
+	e := &event{dev: d, rec: r}
+	if !r.hasWork() {
+		r.giveBack()
+		d.ends.StartEnded(&e.Completion)
+		return e, nil
+	}
+	if err := d.encode(e); err != nil {
+		r.giveBack()
+		return nil, err
+	}
+	d.ends.Start(&e.Completion, e)
+	return e, nil
+}
+
+func (r *recording) hasWork() bool {
+	for i := range r.steps {
+		if r.steps[i].kind != barrierCommand {
+			return true
+		}
+	}
+	return false
+}
+
+// encode writes e's recording into a command buffer and commits it.
+func (d *device) encode(e *event) error {
+	s := d.rt.begin()
+	defer s.end()
+	sl, err := d.slots.take(s, d.id)
+	if err != nil {
+		return err
+	}
+	command := id(s.send(d.queue, selCommandBuffer))
+	if command == 0 {
+		d.slots.put(sl)
+		return fmt.Errorf("%w: Metal gives no command buffer", gpu.ErrOutOfMemory)
+	}
+	enc := encoder{session: s, dev: d, slot: sl, command: command, rec: e.rec}
+	if err := enc.all(); err != nil {
+		d.slots.put(sl)
+		return err
+	}
+	s.send(command, selSignalEvent, uintptr(sl.event), uintptr(sl.value))
+	e.slot, e.value = sl, sl.value
+	sl.attach(s, e, command)
+	s.send(command, selCommit)
+	return nil
+}

@@ -1,0 +1,415 @@
+// Runs committed command buffers: one thread for each queue.
+//
+// Command buffers of a queue complete and signal in the order of their commits. With the
+// option order above 1 their passes run in any order that fences and events allow, and
+// dispatches that no barrier separates run in any order too.
+#include "metal.h"
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+namespace emu {
+
+namespace {
+
+// As in Metal.
+enum ErrorCode : int64_t { kInternal = 1, kTimeout = 2, kPageFault = 3, kDeviceRemoved = 11 };
+
+constexpr double kEventTimeout = 20; // seconds that a command buffer waits for an event
+constexpr double kEventPoll = 0.001;
+
+void fail_buffer(CommandBufferState& s, int64_t code, const std::string& message) {
+    if (s.failed)
+        return;
+    s.failed = true;
+    s.error_code = code;
+    s.error = message;
+}
+
+bool check_memory(CommandBufferState& s, Buffer* b) {
+    if (!b || is_alive(b))
+        return true;
+    violation("use-after-free",
+              "buffer #%u was released before the GPU used it (command buffer with unretained references)", b->serial);
+    fail_buffer(s, kPageFault, "use after free");
+    return false;
+}
+
+bool check_poison(CommandBufferState& s, const char* what, uint8_t* p, uint64_t size) {
+    if (!is_poisoned((uintptr_t)p, (uintptr_t)p + size))
+        return true;
+    violation("poisoned", "%s of %lu bytes touches poisoned bytes", what, (unsigned long)size);
+    fail_buffer(s, kPageFault, "poisoned memory");
+    return false;
+}
+
+void run_copy(CommandBufferState& s, Command& c, Footprint* footprint) {
+    if (!check_memory(s, c.source) || !check_memory(s, c.target))
+        return;
+    uint8_t* to = c.target->bytes + c.target_offset;
+    if (!check_poison(s, c.source ? "copy" : "fill", to, c.size))
+        return;
+    footprint->writes.push_back({(uintptr_t)to, (uintptr_t)to + c.size});
+    if (!c.source) {
+        memset(to, c.value, c.size);
+        return;
+    }
+    uint8_t* from = c.source->bytes + c.source_offset;
+    if (!check_poison(s, "copy", from, c.size))
+        return;
+    footprint->reads.push_back({(uintptr_t)from, (uintptr_t)from + c.size});
+    memcpy(to, from, c.size);
+}
+
+void run_dispatch(CommandBufferState& s, Launch& l, Footprint* footprint) {
+    for (auto& b : l.bindings) {
+        if (!check_memory(s, static_cast<Buffer*>(b.buffer)))
+            return;
+    }
+    std::string error;
+    if (!run_grid(l, footprint, &error))
+        fail_buffer(s, kPageFault, error);
+}
+
+// Uses of tracked buffers between encoders are ordered by Metal itself; they are not compared.
+void drop_tracked(const Launch& l, Footprint* footprint) {
+    for (auto& b : l.bindings) {
+        auto buffer = static_cast<Buffer*>(b.buffer);
+        if (!buffer || !buffer->tracked)
+            continue;
+        auto begin = (uintptr_t)buffer->bytes, end = begin + buffer->length;
+        cut_spans(footprint, begin, end);
+    }
+}
+
+void run_command(CommandBufferState& s, Pass& pass, uint32_t step, const Clock& clock) {
+    Command& c = *pass.steps[step].command;
+    ExecutedCommand e{pass.order, step, clock, {}, ""};
+    if (c.launch) {
+        run_dispatch(s, *c.launch, &e.footprint);
+        e.name = format("dispatch of kernel %s (command %u of %s)", c.launch->kernel->name.c_str(), step + 1,
+                        pass.order->label.c_str());
+        if (!s.failed)
+            drop_tracked(*c.launch, &e.footprint);
+    } else {
+        run_copy(s, c, &e.footprint);
+        e.name = format("%s (command %u of %s)", c.source ? "copy" : "fill", step + 1, pass.order->label.c_str());
+        if (pass.tracked)
+            e.footprint = {};
+    }
+    if (s.failed || !option(Option::Sanitize))
+        return;
+    std::string conflict = check_order(std::move(e));
+    if (!conflict.empty())
+        fail_buffer(s, kInternal, "missing-barrier: " + conflict);
+}
+
+// Runs the commands [begin, end), which no barrier separates.
+void run_unordered(CommandBufferState& s, Pass& pass, uint32_t begin, uint32_t end, const Clock& clock) {
+    std::vector<uint32_t> steps;
+    for (uint32_t i = begin; i < end; i++)
+        steps.push_back(i);
+    int64_t seed = option(Option::Order);
+    if (!pass.order->serial && seed == 1)
+        std::reverse(steps.begin(), steps.end());
+    if (!pass.order->serial && seed > 1) {
+        for (uint32_t n = end - begin; n > 1; n--)
+            std::swap(steps[n - 1], steps[scramble((uint64_t)seed, begin + n, n)]);
+    }
+    for (uint32_t i : steps) {
+        if (!s.failed)
+            run_command(s, pass, i, clock);
+    }
+}
+
+void run_pass(CommandBufferState& s, Pass& pass) {
+    pass.executed = true;
+    pass.clock = s.clock;
+    auto count = (uint32_t)pass.steps.size();
+    for (uint32_t i = 0; i < count;) {
+        Step& step = pass.steps[i];
+        if (step.kind == Step::kCommand) {
+            uint32_t end = i;
+            while (end < count && pass.steps[end].kind == Step::kCommand)
+                end++;
+            run_unordered(s, pass, i, end, pass.clock);
+            i = end;
+            continue;
+        }
+        std::lock_guard<std::mutex> lock(order_mutex);
+        if (step.kind == Step::kWaitFence)
+            pass.clock.join(step.fence->clock);
+        if (step.kind == Step::kUpdateFence) {
+            step.fence->clock.join(pass.clock);
+            step.fence->clock.add(pass.order, i);
+        }
+        i++;
+    }
+}
+
+void signal_event(CommandBufferState& s, const Operation& op, size_t position) {
+    {
+        std::lock_guard<std::mutex> lock(order_mutex);
+        op.event->clock.join(s.clock);
+        for (size_t i = 0; i < position; i++) {
+            auto& before = s.operations[i];
+            if (before.kind != Operation::kPass)
+                continue;
+            op.event->clock.join(before.pass->clock);
+            op.event->clock.add(before.pass->order, before.pass->order->steps);
+        }
+    }
+    uint64_t now;
+    {
+        std::lock_guard<std::mutex> lock(event_mutex());
+        now = op.event->value;
+        op.event->value = op.value;
+    }
+    event_changed().notify_all();
+    if (op.value <= now)
+        violation("event", "signal value %lu is not above the current %lu", (unsigned long)op.value, (unsigned long)now);
+}
+
+bool updates(const Pass& pass, const Fence* f) {
+    for (auto& step : pass.steps) {
+        if (step.kind == Step::kUpdateFence && step.fence == f)
+            return true;
+    }
+    return false;
+}
+
+// May the pass run before all of the earlier ones?
+bool may_overtake(const Pass& pass, const std::vector<Pass*>& earlier) {
+    for (Pass* e : earlier) {
+        if (pass.tracked && e->tracked)
+            return false;
+        for (auto& step : pass.steps) {
+            if (step.kind == Step::kWaitFence && updates(*e, step.fence))
+                return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+double seconds_now() {
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+struct QueueState {
+    void loop();
+    void add(CommandBuffer* b);
+    void stop();
+
+  private:
+    struct Completion {
+        double time;
+        CommandBuffer* buffer;
+    };
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<CommandBuffer*> committed_;
+    std::deque<Completion> completions_;
+    bool stopping_ = false;
+    uint64_t round_ = 0; // choices made so far
+
+    void advance(CommandBuffer* b);
+    void run_some_pass(CommandBuffer* front);
+    void wait_for_event(CommandBufferState& s, const Operation& op);
+    void finish(CommandBuffer* b);
+    void complete(CommandBuffer* b);
+    void sleep_until(std::unique_lock<std::mutex>& lock, double time);
+};
+
+void QueueState::add(CommandBuffer* b) {
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        committed_.push_back(b);
+    }
+    changed_.notify_one();
+}
+
+void QueueState::stop() {
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_one();
+}
+
+void QueueState::sleep_until(std::unique_lock<std::mutex>& lock, double time) {
+    changed_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, time - seconds_now())));
+}
+
+void QueueState::loop() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+        double now = seconds_now();
+        if (!completions_.empty() && completions_.front().time <= now) {
+            CommandBuffer* b = completions_.front().buffer;
+            completions_.pop_front();
+            lock.unlock();
+            complete(b);
+            lock.lock();
+        } else if (!committed_.empty() && committed_.front()->state->ready_time <= now) {
+            CommandBuffer* b = committed_.front();
+            lock.unlock();
+            advance(b);
+            lock.lock();
+        } else if (!committed_.empty() || !completions_.empty()) {
+            double next = now + kEventTimeout;
+            if (!committed_.empty())
+                next = committed_.front()->state->ready_time;
+            if (!completions_.empty())
+                next = std::min(next, completions_.front().time);
+            sleep_until(lock, next);
+        } else if (stopping_) {
+            return;
+        } else {
+            changed_.wait(lock);
+        }
+    }
+}
+
+// Handles the next operation of the oldest command buffer.
+void QueueState::advance(CommandBuffer* b) {
+    auto& s = *b->state;
+    if (s.status == Status::Committed) {
+        s.status = Status::Scheduled;
+        s.start_time = seconds_now();
+    }
+    if (option(Option::Lost))
+        fail_buffer(s, kDeviceRemoved, "the device was lost (injected)");
+    if (s.next == s.operations.size() || s.failed) {
+        finish(b);
+        return;
+    }
+    auto& op = s.operations[s.next];
+    switch (op.kind) {
+    case Operation::kPass:
+        if (op.pass->executed)
+            s.next++;
+        else
+            run_some_pass(b);
+        break;
+    case Operation::kSignal:
+        signal_event(s, op, s.next);
+        s.next++;
+        break;
+    case Operation::kWait:
+        wait_for_event(s, op);
+        break;
+    }
+}
+
+// Runs the pass that is next, or with `order` above 1 one that may overtake it.
+void QueueState::run_some_pass(CommandBuffer* front) {
+    struct Candidate {
+        CommandBuffer* buffer;
+        Pass* pass;
+    };
+    std::vector<Candidate> candidates;
+    std::vector<Pass*> waiting;
+    int64_t seed = option(Option::Order);
+    double now = seconds_now();
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        bool blocked = false;
+        for (CommandBuffer* b : committed_) {
+            auto& s = *b->state;
+            if (blocked || s.ready_time > now || (seed < 2 && b != front))
+                break;
+            for (size_t i = s.next; i < s.operations.size() && !blocked; i++) {
+                auto& op = s.operations[i];
+                blocked = op.kind == Operation::kWait;
+                if (op.kind != Operation::kPass || op.pass->executed)
+                    continue;
+                if (!s.failed && may_overtake(*op.pass, waiting))
+                    candidates.push_back({b, op.pass.get()});
+                waiting.push_back(op.pass.get());
+            }
+        }
+    }
+    uint32_t choice = seed < 2 ? 0 : scramble((uint64_t)seed, round_++, (uint32_t)candidates.size());
+    run_pass(*candidates[choice].buffer->state, *candidates[choice].pass);
+}
+
+void QueueState::wait_for_event(CommandBufferState& s, const Operation& op) {
+    double wait_began = seconds_now();
+    std::unique_lock<std::mutex> lock(event_mutex());
+    // In short slices: completions fall due meanwhile.
+    event_changed().wait_for(lock, std::chrono::duration<double>(kEventPoll), [&] { return op.event->value >= op.value; });
+    bool reached = op.event->value >= op.value;
+    lock.unlock();
+    if (reached) {
+        std::lock_guard<std::mutex> order(order_mutex);
+        s.clock.join(op.event->clock);
+        s.next++;
+        s.waited = 0;
+        return;
+    }
+    s.waited += seconds_now() - wait_began;
+    if (s.waited > kEventTimeout)
+        fail_buffer(s, kTimeout, format("an event did not reach the value %lu in time", (unsigned long)op.value));
+}
+
+void QueueState::finish(CommandBuffer* b) {
+    auto& s = *b->state;
+    s.end_time = seconds_now();
+    std::lock_guard<std::mutex> lock(mutex_);
+    committed_.pop_front();
+    completions_.push_back({s.end_time + (double)option(Option::StatusLagUs) * 1e-6, b});
+}
+
+void QueueState::complete(CommandBuffer* b) {
+    auto& s = *b->state;
+    host_completed(s.committed_at);
+    s.status = s.failed ? Status::Error : Status::Completed;
+    for (Block* block : s.handlers)
+        block->invoke(block, b);
+    std::vector<Object*> held;
+    {
+        std::lock_guard<std::mutex> lock(s.mutex);
+        held.swap(s.held);
+        s.finished = true;
+        s.done.notify_all();
+    }
+    for (Object* o : held)
+        release(o);
+    release(b);
+}
+
+// The thread outlives the queue object until its work is done: the last reference to a
+// queue may be dropped by the thread itself.
+std::shared_ptr<QueueState> start_queue() {
+    auto state = std::make_shared<QueueState>();
+    // Signal handlers of the Go runtime must not run on fiber stacks.
+    sigset_t blocked, old;
+    sigfillset(&blocked);
+    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL})
+        sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_SETMASK, &blocked, &old);
+    std::thread([state] { state->loop(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    return state;
+}
+
+Queue::~Queue() {
+    state->stop();
+}
+
+void commit(CommandBuffer* b) {
+    auto& s = *b->state;
+    s.status = Status::Committed;
+    s.committed_at = s.clock.host = host_commits();
+    s.ready_time = seconds_now() + (double)option(Option::DelayUs) * 1e-6;
+    if (countdown(Option::FailCommand))
+        fail_buffer(s, kInternal, "the command buffer failed (injected)");
+    retain(b);
+    s.queue->state->add(b);
+}
+
+} // namespace emu

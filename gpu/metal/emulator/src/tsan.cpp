@@ -1,0 +1,108 @@
+// The call-outs that g++ -fsanitize=thread puts before each access of a kernel. They are
+// implemented here instead of by the ThreadSanitizer runtime: one mechanism finds races,
+// accesses out of bounds and uninitialised threadgroup memory, inside the Go process.
+#include "worker.h"
+
+#define CALLER __builtin_return_address(0)
+
+using emu::check_access;
+
+EMU_API void __tsan_init() {}
+EMU_API void __tsan_func_entry(void*) {}
+EMU_API void __tsan_func_exit() {}
+EMU_API void __tsan_vptr_update(void**, void*) {}
+EMU_API void __tsan_vptr_read(void**) {}
+EMU_API void __tsan_atomic_thread_fence(int) {}
+EMU_API void __tsan_atomic_signal_fence(int) {}
+
+#define ACCESS(name, size, write)                                                                            \
+    EMU_API void __tsan_##name##size(void* p) {                                                              \
+        check_access(p, size, write, false, CALLER);                                                         \
+    }
+#define ACCESSES(size)                                                                                       \
+    ACCESS(read, size, false)                                                                                \
+    ACCESS(write, size, true)                                                                                \
+    ACCESS(unaligned_read, size, false)                                                                      \
+    ACCESS(unaligned_write, size, true)                                                                      \
+    ACCESS(volatile_read, size, false)                                                                       \
+    ACCESS(volatile_write, size, true)
+ACCESSES(1)
+ACCESSES(2)
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+
+EMU_API void __tsan_read_range(void* p, unsigned long n) {
+    check_access(p, (uint32_t)n, false, false, CALLER);
+}
+
+EMU_API void __tsan_write_range(void* p, unsigned long n) {
+    check_access(p, (uint32_t)n, true, false, CALLER);
+}
+
+// Copies of large structures are calls that g++ does not instrument; kernels are linked
+// with --wrap, so they arrive here.
+EMU_API void* __wrap_memcpy(void* to, const void* from, unsigned long n) {
+    check_access((void*)from, (uint32_t)n, false, false, CALLER);
+    check_access(to, (uint32_t)n, true, false, CALLER);
+    return memcpy(to, from, n);
+}
+
+EMU_API void* __wrap_memmove(void* to, const void* from, unsigned long n) {
+    check_access((void*)from, (uint32_t)n, false, false, CALLER);
+    check_access(to, (uint32_t)n, true, false, CALLER);
+    return memmove(to, from, n);
+}
+
+EMU_API void* __wrap_memset(void* to, int value, unsigned long n) {
+    check_access(to, (uint32_t)n, true, false, CALLER);
+    return memset(to, value, n);
+}
+
+// clang calls these by other names.
+EMU_API void* __tsan_memcpy(void* to, const void* from, unsigned long n) {
+    check_access((void*)from, (uint32_t)n, false, false, CALLER);
+    check_access(to, (uint32_t)n, true, false, CALLER);
+    return memcpy(to, from, n);
+}
+
+EMU_API void* __tsan_memset(void* to, int value, unsigned long n) {
+    check_access(to, (uint32_t)n, true, false, CALLER);
+    return memset(to, value, n);
+}
+
+// A read-modify-write counts as an atomic read and an atomic write.
+#define MODIFY(bits, T, name)                                                                                \
+    EMU_API T __tsan_atomic##bits##_##name(volatile T* p, T v, int) {                                        \
+        check_access((void*)p, bits / 8, false, true, CALLER);                                               \
+        check_access((void*)p, bits / 8, true, true, CALLER);                                                \
+        return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                                                      \
+    }
+#define __atomic_exchange(p, v, order) __atomic_exchange_n(p, v, order)
+#define COMPARE_EXCHANGE(bits, T, name, weak)                                                                \
+    EMU_API int __tsan_atomic##bits##_compare_exchange_##name(volatile T* p, T* expected, T v, int, int) {   \
+        check_access((void*)p, bits / 8, false, true, CALLER);                                               \
+        check_access((void*)p, bits / 8, true, true, CALLER);                                                \
+        return __atomic_compare_exchange_n(p, expected, v, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
+    }
+#define ATOMICS(bits, T)                                                                                     \
+    EMU_API T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
+        check_access((void*)p, bits / 8, false, true, CALLER);                                               \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
+    }                                                                                                        \
+    EMU_API void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                      \
+        check_access((void*)p, bits / 8, true, true, CALLER);                                                \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                            \
+    }                                                                                                        \
+    MODIFY(bits, T, exchange)                                                                                \
+    MODIFY(bits, T, fetch_add)                                                                               \
+    MODIFY(bits, T, fetch_sub)                                                                               \
+    MODIFY(bits, T, fetch_and)                                                                               \
+    MODIFY(bits, T, fetch_or)                                                                                \
+    MODIFY(bits, T, fetch_xor)                                                                               \
+    COMPARE_EXCHANGE(bits, T, strong, false)                                                                 \
+    COMPARE_EXCHANGE(bits, T, weak, true)
+ATOMICS(8, uint8_t)
+ATOMICS(16, uint16_t)
+ATOMICS(32, uint32_t)
+ATOMICS(64, uint64_t)

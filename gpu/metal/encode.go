@@ -1,0 +1,166 @@
+//go:build (darwin || linux) && (amd64 || arm64)
+
+package metal
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
+
+const (
+	dispatchConcurrent = 1 // MTLDispatchTypeConcurrent: only barriers order
+	barrierBuffers     = 1 // MTLBarrierScopeBuffers
+)
+
+type encoderKind uint8
+
+const (
+	noEncoder encoderKind = iota
+	computeEncoder
+	blitEncoder
+)
+
+// encoder writes a recording into a command buffer. It opens an encoder of Metal's when the kind of work changes, and
+// orders one after the other by the slot's fence, since buffers are not tracked.
+type encoder struct {
+	*session
+	dev     *device
+	slot    *slot
+	command id // command buffer
+	rec     *recording
+
+	kind    encoderKind
+	id      id
+	ordered bool // an encoder ended before, and updated the fence
+	used    bool // the open encoder has work
+	barrier bool // one was recorded since
+
+	pipe  *pipeline // what the open compute encoder has set
+	bound [maxArgs]binding
+}
+
+// all encodes every step and ends the last encoder.
+func (e *encoder) all() error {
+	for i := range e.rec.steps {
+		var err error
+		switch c := &e.rec.steps[i]; c.kind {
+		case dispatchCommand:
+			err = e.run(c.pipe, c.groups, c.threads, e.rec.bindings[c.from:c.to])
+		case copyCommand:
+			err = e.copy(c)
+		case barrierCommand:
+			e.barrier = e.used
+		}
+		if err != nil {
+			e.close(false)
+			return err
+		}
+	}
+	e.close(false)
+	return nil
+}
+
+// open makes sure that an encoder of a kind is open, after a barrier one that is ordered after the last.
+func (e *encoder) open(kind encoderKind, message selector, args ...uintptr) error {
+	if e.kind == kind && (!e.barrier || kind == computeEncoder) {
+		return nil
+	}
+	if err := e.close(true); err != nil {
+		return err
+	}
+	e.id = id(e.send(e.command, message, args...))
+	if e.id == 0 {
+		return fmt.Errorf("%w: Metal gives no command encoder", gpu.ErrOutOfMemory)
+	}
+	e.kind, e.used, e.barrier, e.pipe = kind, false, false, nil
+	clear(e.bound[:])
+	if e.ordered {
+		e.send(e.id, selWaitForFence, uintptr(e.slot.fence))
+	}
+	return nil
+}
+
+// close ends the open encoder; when another follows it leaves the fence updated.
+func (e *encoder) close(follows bool) error {
+	if e.kind == noEncoder {
+		return nil
+	}
+	defer func() {
+		e.send(e.id, selEndEncoding)
+		e.kind = noEncoder
+	}()
+	if !follows {
+		return nil
+	}
+	if e.slot.fence == 0 {
+		if e.slot.fence = id(e.send(e.dev.id, selNewFence)); e.slot.fence == 0 {
+			return fmt.Errorf("%w: Metal gives no fence", gpu.ErrOutOfMemory)
+		}
+	}
+	e.send(e.id, selUpdateFence, uintptr(e.slot.fence))
+	e.ordered = true
+	return nil
+}
+
+// run encodes a dispatch.
+func (e *encoder) run(p *pipeline, groups, threads int, args []binding) error {
+	if err := e.open(computeEncoder, selComputeEncoder, dispatchConcurrent); err != nil {
+		return err
+	}
+	if e.barrier {
+		e.send(e.id, selMemoryBarrier, barrierBuffers)
+		e.barrier = false
+	}
+	if e.pipe != p {
+		e.send(e.id, selSetPipeline, uintptr(p.id))
+		e.pipe = p
+	}
+	e.bind(args)
+	e.sendSizes(e.id, selDispatch, grid(groups), size{uintptr(threads), 1, 1})
+	e.used = true
+	return nil
+}
+
+// grid folds threadgroups into rows, since threads are counted in 32 bits a dimension. The last row may have more than
+// was asked for.
+func grid(groups int) size {
+	if groups <= rowSize {
+		return size{uintptr(groups), 1, 1}
+	}
+	return size{rowSize, uintptr((groups + rowSize - 1) / rowSize), 1}
+}
+
+// bind sets what is not set already; neighbouring buffers go in one message.
+func (e *encoder) bind(list []binding) {
+	for i := 0; i < len(list); i++ {
+		switch b := list[i]; {
+		case b.buf != nil:
+			n := 0
+			for i+n < len(list) && list[i+n].buf != nil && e.bound[i+n] != list[i+n] {
+				e.buffers[n], e.offsets[n] = uintptr(list[i+n].buf.id), uintptr(list[i+n].off)
+				e.bound[i+n] = list[i+n]
+				n++
+			}
+			e.setBuffers(i, n)
+			i += max(n, 1) - 1
+		case b.to > b.from:
+			e.send(e.id, selSetBytes, address(e.rec.bytes[b.from:]), uintptr(b.to-b.from), uintptr(i))
+			e.bound[i] = b
+		}
+	}
+	runtime.KeepAlive(e.rec)
+}
+
+// setBuffers sets n buffers of the scratch from an index on.
+func (e *encoder) setBuffers(index, n int) {
+	if n > 1 && e.dev.setsMany.get(e.session, e.id, selSetBuffers) {
+		e.send(e.id, selSetBuffers, uintptr(unsafe.Pointer(&e.buffers)), uintptr(unsafe.Pointer(&e.offsets)), uintptr(index), uintptr(n))
+		return
+	}
+	for k := range n {
+		e.send(e.id, selSetBuffer, e.buffers[k], e.offsets[k], uintptr(index+k))
+	}
+}

@@ -1,0 +1,202 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fakeWork ends when its channel is closed, with err.
+type fakeWork struct {
+	Completion
+	end      chan struct{}
+	err      error
+	finished atomic.Int32
+	joins    *atomic.Int32
+}
+
+func (w *fakeWork) closed() bool {
+	select {
+	case <-w.end:
+		return true
+	default:
+		return false
+	}
+}
+func (w *fakeWork) Signaled() bool       { return w.err == nil && w.closed() }
+func (w *fakeWork) Ended() (bool, error) { return w.closed(), w.err }
+func (w *fakeWork) Join() error          { w.joins.Add(1); <-w.end; return w.err }
+func (w *fakeWork) Finish()              { w.finished.Add(1) }
+
+type fakeDevice struct {
+	*Completions
+	joins atomic.Int32
+}
+
+func newFake(t *testing.T) *fakeDevice {
+	d := &fakeDevice{Completions: NewCompletions()}
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
+}
+
+func (d *fakeDevice) start(err error) *fakeWork {
+	w := &fakeWork{end: make(chan struct{}), err: err, joins: &d.joins}
+	d.Start(&w.Completion, w)
+	return w
+}
+
+// settings restores the package's settings at the end of a test.
+func settings(t *testing.T) {
+	on, spin, timeout := LowLatencyWait(), SpinMicroseconds(), CommandTimeout()
+	t.Cleanup(func() {
+		SetLowLatencyWait(on)
+		SetSpinMicroseconds(spin)
+		SetCommandTimeout(timeout)
+	})
+}
+
+func TestWaitWays(t *testing.T) {
+	broken := errors.New("broken")
+	for _, way := range []struct {
+		name    string
+		low     bool
+		spin    int
+		procs   int
+		after   time.Duration
+		err     error
+		blocked bool // the driver's blocking wait must have been used
+	}{
+		{"spin", true, 1_000_000, 2, 200 * time.Microsecond, nil, false},
+		{"spin then block", true, 50, 2, 10 * time.Millisecond, nil, true},
+		{"block", false, 300, 2, 5 * time.Millisecond, nil, true},
+		{"failure never signals", true, 100, 2, time.Millisecond, broken, true},
+		{"one processor", true, 300, 1, 3 * time.Millisecond, nil, false},
+		{"one processor, failure", true, 300, 1, 3 * time.Millisecond, broken, false},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			settings(t)
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(way.procs))
+			SetLowLatencyWait(way.low)
+			SetSpinMicroseconds(way.spin)
+			d := newFake(t)
+			w := d.start(way.err)
+			time.AfterFunc(way.after, func() { close(w.end) })
+			require.False(t, w.Done())
+			require.Equal(t, way.err, w.Wait(context.Background()))
+			require.True(t, w.Done())
+			require.Equal(t, way.err, w.Wait(context.Background()))
+			require.EqualValues(t, 1, w.finished.Load())
+			require.Equal(t, way.blocked, d.joins.Load() > 0)
+		})
+	}
+}
+
+func TestOneGoroutineServesManyWaiters(t *testing.T) {
+	settings(t)
+	SetSpinMicroseconds(100)
+	d := newFake(t)
+	var works []*fakeWork
+	var all sync.WaitGroup
+	before := runtime.NumGoroutine()
+	for range 50 {
+		w := d.start(nil)
+		works = append(works, w)
+		for range 2 {
+			all.Go(func() {
+				if err := w.Wait(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	time.Sleep(5 * time.Millisecond)
+	require.LessOrEqual(t, runtime.NumGoroutine(), before+100+2)
+	for i := range works {
+		close(works[len(works)-1-i].end) // not in the order of their commits
+	}
+	all.Wait()
+	for _, w := range works {
+		require.EqualValues(t, 1, w.finished.Load())
+	}
+}
+
+func TestContextEndsTheWaitingOnly(t *testing.T) {
+	settings(t)
+	for _, spin := range []int{0, 1_000_000} {
+		SetSpinMicroseconds(spin)
+		d := newFake(t)
+		w := d.start(nil)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+		require.ErrorIs(t, w.Wait(ctx), context.DeadlineExceeded)
+		require.ErrorIs(t, w.Wait(ctx), context.DeadlineExceeded)
+		cancel()
+		require.False(t, w.Done())
+		require.Zero(t, w.finished.Load())
+		close(w.end)
+		require.NoError(t, w.Wait(context.Background()))
+		require.NoError(t, w.Wait(ctx), "an end that is known is reported, whatever the context")
+	}
+}
+
+func TestWorkNobodyWaitsForIsGivenBack(t *testing.T) {
+	d := newFake(t)
+	w := d.start(errors.New("unseen"))
+	close(w.end)
+	require.Eventually(t, func() bool { return w.finished.Load() == 1 }, 5*time.Second, time.Millisecond)
+}
+
+func TestProgressDelivers(t *testing.T) {
+	settings(t)
+	SetLowLatencyWait(false)
+	d := newFake(t)
+	w := d.start(nil)
+	Progress()
+	require.False(t, w.told.Load())
+	close(w.end)
+	Progress()
+	require.True(t, w.told.Load())
+	require.Zero(t, testing.AllocsPerRun(100, Progress))
+}
+
+func TestFailTellsButKeeps(t *testing.T) {
+	d := newFake(t)
+	w := d.start(nil)
+	got := make(chan error)
+	go func() { got <- w.Wait(context.Background()) }()
+	time.Sleep(time.Millisecond)
+	d.Fail(ErrDeviceLost)
+	require.ErrorIs(t, <-got, ErrDeviceLost)
+	require.True(t, w.Done())
+	require.Zero(t, w.finished.Load(), "the device may still write")
+	close(w.end)
+	require.Eventually(t, func() bool { return w.finished.Load() == 1 }, 5*time.Second, time.Millisecond)
+}
+
+func TestTimeout(t *testing.T) {
+	settings(t)
+	SetSpinMicroseconds(10)
+	SetCommandTimeout(5 * time.Millisecond)
+	d := newFake(t)
+	w := d.start(nil)
+	require.ErrorIs(t, w.Wait(context.Background()), ErrTimeout)
+	require.ErrorIs(t, d.Close(), ErrTimeout)
+	close(w.end)
+	SetCommandTimeout(time.Minute)
+	require.NoError(t, w.Wait(context.Background()))
+}
+
+func TestSettingsAreClamped(t *testing.T) {
+	settings(t)
+	SetSpinMicroseconds(-1)
+	require.Zero(t, SpinMicroseconds())
+	SetSpinMicroseconds(1 << 40)
+	require.Equal(t, maxSpinMicroseconds, SpinMicroseconds())
+	SetCommandTimeout(-1)
+	require.Zero(t, CommandTimeout())
+}

@@ -1,0 +1,3 @@
+package msl_test
+
+import _ "github.com/broadhead-go/broadhead/gpu/metal/emulator"

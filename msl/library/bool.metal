@@ -1,0 +1,3 @@
+static inline bool is_nan(bool) {
+    return false;
+}

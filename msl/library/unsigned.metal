@@ -1,0 +1,64 @@
+static inline T add_wrap(T a, T b) {
+    return (T)((W)a + (W)b);
+}
+
+static inline T sub_wrap(T a, T b) {
+    return (T)((W)a - (W)b);
+}
+
+static inline T mul_wrap(T a, T b) {
+    return (T)((W)a * (W)b);
+}
+
+static inline T neg_wrap(T a) {
+    return (T)((W)0 - (W)a);
+}
+
+static inline T abs_wrap(T a) {
+    return a;
+}
+
+static inline T div_wrap(T a, T b, thread uint& bad) {
+    if (b == 0) {
+        bad |= ERR_DIVIDE_BY_ZERO;
+        return 0;
+    }
+    return (T)(a / b);
+}
+
+static inline T add_checked(T a, T b, thread uint& bad) {
+    T r = add_wrap(a, b);
+    if (r < a) bad |= ERR_OVERFLOW;
+    return r;
+}
+
+static inline T sub_checked(T a, T b, thread uint& bad) {
+    if (a < b) bad |= ERR_OVERFLOW;
+    return sub_wrap(a, b);
+}
+
+static inline T div_checked(T a, T b, thread uint& bad) {
+    return div_wrap(a, b, bad);
+}
+
+static inline T neg_checked(T a, thread uint& bad) {
+    if (a != 0) bad |= ERR_OVERFLOW;
+    return neg_wrap(a);
+}
+
+static inline T abs_checked(T a, thread uint&) {
+    return a;
+}
+
+static inline bool is_nan(T) {
+    return false;
+}
+
+// An unsigned integer that orders like a.
+static inline ulong order_key(T a) {
+    return (ulong)a;
+}
+
+static inline T from_order_key(ulong k) {
+    return (T)k;
+}

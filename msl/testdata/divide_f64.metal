@@ -1,0 +1,442 @@
+#include <metal_stdlib>
+using namespace metal;
+
+#define ERR_DIVIDE_BY_ZERO 2u
+
+// Number of the threadgroup: grids are folded into rows of 65,536.
+static inline ulong group_index(uint3 tg) {
+    return (ulong)tg.y * 65536ul + (ulong)tg.x;
+}
+
+#define SF64_SIGN   0x8000000000000000ul
+
+#define SF64_INF    0x7ff0000000000000ul
+
+#define SF64_NAN    0x7ff8000000000000ul
+
+#define SF64_FRAC   0x000ffffffffffffful
+
+#define SF64_HIDDEN 0x0010000000000000ul
+
+static inline uint sf64_clz(ulong x) {
+    uint hi = (uint)(x >> 32);
+    return hi != 0u ? (uint)clz(hi) : 32u + (uint)clz((uint)x);
+}
+
+static inline bool sf64_isnan(ulong a) {
+    return (a & ~SF64_SIGN) > SF64_INF;
+}
+
+static inline ulong sf64_shift_jam(ulong x, uint n) {
+    n = n < 63u ? n : 63u;
+    ulong s = x >> n;
+    return s | (ulong)((s << n) != x);
+}
+
+// e >= 1; a significand without bit 63 is subnormal and has e == 1.
+static inline ulong sf64_round(int e, ulong sig) {
+    uint up = (((uint)sig & 0x7ffu) + 0x3ffu + ((uint)(sig >> 11) & 1u)) >> 11;
+    ulong mag = ((ulong)(e - 1) << 52) + (sig >> 11) + (ulong)up;
+    return mag < SF64_INF ? mag : SF64_INF;
+}
+
+static inline ulong sf64_round_tiny(int e, ulong sig) {
+    if (e < 1) {
+        sig = sf64_shift_jam(sig, (uint)(1 - e));
+        e = 1;
+    }
+    return sf64_round(e, sig);
+}
+
+// The high half of the product; jam makes its bit 0 sticky for the low half.
+static inline ulong sf64_mul_high(ulong a, ulong b, bool jam) {
+    ulong al = a & 0xfffffffful, ah = a >> 32;
+    ulong bl = b & 0xfffffffful, bh = b >> 32;
+    ulong p = al * bl;
+    ulong q = ah * bl + (p >> 32);
+    ulong r = al * bh + (q & 0xfffffffful);
+    ulong hi = ah * bh + (q >> 32) + (r >> 32);
+    return hi | (ulong)(jam && ((uint)p | (uint)r) != 0u);
+}
+
+static inline uint sf64_recip_step(uint d, uint r) {
+    uint t = (uint)(((ulong)d * r) >> 32);
+    return (uint)(((ulong)r * (~t - 1u)) >> 31);
+}
+
+// floor-like 2^127 / d for d >= 2^63, from below, relative error under 2^-57.
+static inline ulong sf64_recip(ulong d) {
+    uint dh = (uint)(d >> 32);
+    uint r = 0x69696969u - (uint)(((ulong)dh * 0xf0f0f0f1u) >> 32);
+    r = sf64_recip_step(dh, r);
+    r = sf64_recip_step(dh, r);
+    r = sf64_recip_step(dh, r);
+    ulong dr = (ulong)dh * r + (((d & 0xfffffffful) * r) >> 32);
+    ulong err = (SF64_SIGN - 1ul - dr) >> 2;
+    return ((ulong)r << 32) + (((ulong)r * err) >> 29);
+}
+
+static inline ulong sf64_div(ulong a, ulong b) {
+    ulong sign = (a ^ b) & SF64_SIGN;
+    uint ea = (uint)(a >> 52) & 0x7ffu;
+    uint eb = (uint)(b >> 52) & 0x7ffu;
+    ulong sa = a & SF64_FRAC;
+    ulong sb = b & SF64_FRAC;
+    int e = (int)ea - (int)eb + 1023;
+    if (ea - 1u >= 0x7feu || eb - 1u >= 0x7feu) {
+        bool za = (a & ~SF64_SIGN) == 0ul;
+        bool zb = (b & ~SF64_SIGN) == 0ul;
+        bool ia = ea == 0x7ffu;
+        bool ib = eb == 0x7ffu;
+        bool bad = sf64_isnan(a) || sf64_isnan(b) || (za && zb) || (ia && ib);
+        if (bad) return SF64_NAN;
+        if (ia || zb) return sign | SF64_INF;
+        if (za || ib) return sign;
+        uint na = ea == 0u ? sf64_clz(sa) - 11u : 0u;
+        uint nb = eb == 0u ? sf64_clz(sb) - 11u : 0u;
+        sa <<= na;
+        sb <<= nb;
+        e += (int)(ea == 0u) - (int)(eb == 0u) - (int)na + (int)nb;
+    }
+    sa |= SF64_HIDDEN;
+    sb |= SF64_HIDDEN;
+    uint n = sa < sb ? 1u : 0u;
+    sa <<= n;
+    ulong q = sf64_mul_high(sa << 2, sf64_recip(sb << 11), false);
+    ulong rem = (sa << 54) - q * sb;
+    bool low = rem >= sb;
+    q += (ulong)low;
+    rem -= low ? sb : 0ul;
+    return sign | sf64_round_tiny(e - (int)n, (q << 9) | (ulong)(rem != 0ul));
+}
+
+#define SIGN_BIT 0x8000000000000000ul
+
+struct f64 {
+    ulong bits;
+};
+
+static inline f64 div_wrap(f64 a, f64 b, thread uint&) {
+    return f64{sf64_div(a.bits, b.bits)};
+}
+
+static inline f64 div_checked(f64 a, f64 b, thread uint& bad) {
+    if ((b.bits & ~SIGN_BIT) == 0) bad |= ERR_DIVIDE_BY_ZERO;
+    return div_wrap(a, b, bad);
+}
+
+struct Args {
+    ulong n;
+    ulong a_off;
+    ulong b_off;
+    ulong a_valid;
+    ulong b_valid;
+    uint a_stride;
+    uint b_stride;
+};
+
+// Bit i of a bitmap.
+static inline bool bit_at(device const uint* p, ulong i) {
+    return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
+}
+
+// One bit a lane.
+static inline uint ballot(bool b) {
+    return (uint)(simd_vote::vote_t)simd_ballot(b);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64(
+    device const ulong* a_in [[buffer(0)]],
+    device const ulong* b_in [[buffer(2)]],
+    device ulong* out [[buffer(4)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        if (live) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64_pending(
+    device const ulong* a_in [[buffer(0)]],
+    device const ulong* b_in [[buffer(2)]],
+    device ulong* out [[buffer(4)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        if (live) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64_bnulls(
+    device const ulong* a_in [[buffer(0)]],
+    device const ulong* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        bool va = live;
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64_bnulls_pending(
+    device const ulong* a_in [[buffer(0)]],
+    device const ulong* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        bool va = live;
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64_anulls(
+    device const ulong* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const ulong* b_in [[buffer(2)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        bool vb = live;
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64_anulls_pending(
+    device const ulong* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const ulong* b_in [[buffer(2)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        bool vb = live;
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64_nulls(
+    device const ulong* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const ulong* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = div_checked(a, b, bad)
+kernel void divide_f64_nulls_pending(
+    device const ulong* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const ulong* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f64 b = f64{live ? b_in[p.b_off + row * p.b_stride] : (ulong)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f64 r = div_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
