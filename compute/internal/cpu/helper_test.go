@@ -103,8 +103,7 @@ func same[T Number](a, b T) bool {
 	return a == b
 }
 
-// forIntegers and forNumbers run a generic test for every type. Go has no
-// values of generic functions, hence the interface of methods.
+// run runs one instance of a generic test under the name of its type.
 func run[T any](t *testing.T, f func(t *testing.T)) {
 	t.Run(fmt.Sprintf("%T", *new(T)), f)
 }

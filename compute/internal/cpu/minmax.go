@@ -51,39 +51,57 @@ func minMaxInt[T Number](values []T) Extremes[T] {
 	return Extremes[T]{Min: min(lo0, lo1, lo2, lo3), Max: max(hi0, hi1, hi2, hi3), N: n}
 }
 
-// minMaxFloat compares with plain < and >, which pass over NaN and are well
-// predicted: in most orders an extreme changes rarely. Those cannot tell the
-// zeros apart, so an extreme of zero takes a second look.
+// minMaxFloat looks at four values at a time and leaves those alone that lie
+// within the extremes so far, as in most orders nearly all do; NaN never does.
+// The comparison cannot tell the zeros apart, so an extreme of zero takes a
+// second look.
 func minMaxFloat[T Number](values []T) Extremes[T] {
-	var e Extremes[T]
+	for len(values) > 0 && values[0] != values[0] {
+		values = values[1:]
+	}
+	if len(values) == 0 {
+		return Extremes[T]{}
+	}
+	e := Extremes[T]{Min: values[0], Max: values[0], N: len(values)}
 	rest := values
-	for len(rest) > 0 && rest[0] != rest[0] {
-		rest = rest[1:]
-	}
-	if len(rest) == 0 {
-		return e
-	}
-	lo, hi, nan := rest[0], rest[0], 0
-	for _, v := range rest {
-		if v < lo {
-			lo = v
+	for ; len(rest) >= 4; rest = rest[4:] {
+		v := (*[4]T)(rest)
+		v0, v1, v2, v3 := v[0], v[1], v[2], v[3]
+		if !(v0 >= e.Min && v0 <= e.Max && v1 >= e.Min && v1 <= e.Max &&
+			v2 >= e.Min && v2 <= e.Max && v3 >= e.Min && v3 <= e.Max) {
+			e.widen(v[:])
 		}
-		if v > hi {
-			hi = v
-		}
-		nan += int(bit(v != v))
 	}
-	if lo == 0 || hi == 0 {
-		for _, v := range rest {
+	e.widen(rest)
+	if e.Min == 0 || e.Max == 0 {
+		for _, v := range values {
 			if v == 0 {
-				if lo == 0 {
-					lo = min(lo, v)
-				}
-				if hi == 0 {
-					hi = max(hi, v)
-				}
+				e.settleZero(v)
 			}
 		}
 	}
-	return Extremes[T]{Min: lo, Max: hi, N: len(rest) - nan}
+	return e
+}
+
+// widen moves the extremes to hold the values and takes NaN off the count.
+func (e *Extremes[T]) widen(values []T) {
+	for _, v := range values {
+		if v < e.Min {
+			e.Min = v
+		}
+		if v > e.Max {
+			e.Max = v
+		}
+		e.N -= int(bit(v != v))
+	}
+}
+
+// settleZero orders the zero v against extremes that are zero.
+func (e *Extremes[T]) settleZero(v T) {
+	if e.Min == 0 {
+		e.Min = min(e.Min, v)
+	}
+	if e.Max == 0 {
+		e.Max = max(e.Max, v)
+	}
 }

@@ -1,7 +1,7 @@
 // Package cpu holds the CPU kernels. They know nothing of Arrow's types: they
-// take typed slices and bitmaps whose lengths the caller has checked, allocate
-// at most a few words a morsel, and never look at more than
-// they were given. Values under nulls may be anything.
+// take typed slices and bitmaps whose lengths the caller has checked, never
+// look at more than they were given, and allocate at most a few words for
+// every 16,384 rows. Values under nulls may be anything.
 //
 // Results never depend on the number of workers or on how rows are cut into
 // morsels: integers wrap or widen, float sums are exact, and minima and maxima

@@ -202,34 +202,31 @@ func sumBlock[T Integer](values []T) Int128 {
 		}
 		return Int128{Lo: s}
 	}
-	// Signed values are moved up by 2^63, which makes both halves unsigned, and
-	// the sum back down.
-	var up uint64
-	if isSigned[T]() {
-		up = 1 << 63
-	}
-	n := uint64(len(values))
-	var l0, l1, h0, h1 uint64
+	// The lower halves need no adding up: their sum fits 64 bits and is what the
+	// wrapped sum has beyond the upper ones.
+	var wrapped, h0, h1 uint64
 	for ; len(values) >= 4; values = values[4:] {
 		v := (*[4]T)(values)
-		x0, x1, x2, x3 := uint64(v[0])^up, uint64(v[1])^up, uint64(v[2])^up, uint64(v[3])^up
-		l0 += x0&low32 + x2&low32
-		l1 += x1&low32 + x3&low32
-		h0 += x0>>32 + x2>>32
-		h1 += x1>>32 + x3>>32
+		wrapped += uint64(v[0]) + uint64(v[1]) + uint64(v[2]) + uint64(v[3])
+		h0 += upperHalf(v[0]) + upperHalf(v[2])
+		h1 += upperHalf(v[1]) + upperHalf(v[3])
 	}
 	for _, v := range values {
-		x := uint64(v) ^ up
-		l0 += x & low32
-		h0 += x >> 32
+		wrapped += uint64(v)
+		h0 += upperHalf(v)
 	}
 	h0 += h1
-	sum := Int128{Hi: int64(h0 >> 32), Lo: h0 << 32}.Add(Int128{Lo: l0 + l1})
-	if up != 0 {
-		hi, lo := bits.Mul64(n, up)
-		lo, borrow := bits.Sub64(sum.Lo, lo, 0)
-		hi, _ = bits.Sub64(uint64(sum.Hi), hi, borrow)
-		sum = Int128{Hi: int64(hi), Lo: lo}
+	upper := Int128{Hi: int64(h0 >> 32), Lo: h0 << 32}
+	if isSigned[T]() {
+		upper.Hi = int64(h0) >> 32
 	}
-	return sum
+	return upper.Add(Int128{Lo: wrapped - upper.Lo})
+}
+
+// upperHalf is v / 2^32, rounded down, in two's complement.
+func upperHalf[T Integer](v T) uint64 {
+	if isSigned[T]() {
+		return uint64(int64(v) >> 32)
+	}
+	return uint64(v) >> 32
 }

@@ -37,7 +37,7 @@ var kernelCases = []struct {
 	{"shuffle orders no memory", "b[lid] = lid; uint v = simd_shuffle_xor(lid, 1); a[lid] = b[lid ^ 1] + v;", 1, 32, []string{"data-race"}},
 	{"race between threadgroups", "b[lid] = i;", 2, 32, []string{"data-race", "written by thread 0 of threadgroup #0"}},
 	{"read of another threadgroup", "b[i] = i; if (tg == 1) a[i] = b[lid];", 2, 32, []string{"data-race"}},
-	{"readers of two threadgroups, one writes", "uint v = b[lid]; if (tg == 1) b[lid] = v + 1;", 2, 32, []string{"data-race", "read by thread"}},
+	{"readers of two threadgroups, one writes", "a[i] = b[lid]; if (tg == 1) b[lid] = i;", 2, 32, []string{"data-race", "read by thread"}},
 	{"bytes side by side", "((device uchar*)b)[i] = uchar(i);", 4, 64, nil},
 	{"the same byte", "((device uchar*)b)[i / 2] = uchar(i);", 1, 64, []string{"data-race", "write of 1 bytes"}},
 	{"plain counter", "b[0] += 1;", 1, 32, []string{"data-race"}},

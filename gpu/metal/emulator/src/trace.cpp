@@ -18,19 +18,18 @@ std::string source_line(const Module* m, void* pc) {
     FILE* p = popen(command.c_str(), "r");
     if (!p)
         return place;
-    // Innermost first; helpers of the standard library are not what the reader looks for.
+    // Innermost first. Helpers of the standard library (include/metal_*) are not what the
+    // reader looks for. Anything else is the program, under the name that #line gives or,
+    // as some assemblers have it, that of the temporary file.
     char text[512];
     while (fgets(text, sizeof text, p)) {
-        text[strcspn(text, " \n")] = 0;
-        if (strncmp(text, "program_source:", 15))
+        const char* colon = strrchr(text, ':');
+        int line = colon ? atoi(colon + 1) : 0;
+        if (line <= 0 || (size_t)line > m->lines.size() || !strncmp(text, "metal", 5))
             continue;
-        size_t line = (size_t)atoi(text + 15);
-        place = text;
-        if (line > 0 && line <= m->lines.size()) {
-            std::string code = m->lines[line - 1];
-            code.erase(0, code.find_first_not_of(" \t"));
-            place += " `" + code + "`";
-        }
+        std::string code = m->lines[(size_t)line - 1];
+        code.erase(0, code.find_first_not_of(" \t"));
+        place = "program_source:" + std::to_string(line) + " `" + code + "`";
         break;
     }
     pclose(p);

@@ -1,0 +1,370 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
+)
+
+// Batch records calls and runs them as one submission with one wait. On a device the results of its calls feed each
+// other there: their lengths need not come back in between. On the CPU the same calls run one after the other.
+//
+// A Batch is used by one goroutine, runs once, and is released in the end. Recording never fails: an error shows at Run.
+type Batch struct {
+	ctx     context.Context
+	nodes   []*Value
+	owned   []Datum // arguments made here
+	err     error
+	started bool
+	pending *Pending
+	r       *recorder
+	mu      sync.Mutex // release, which may come twice
+}
+
+// Value is the pending result of a recorded call. It is an argument of later calls of the same Batch, and a Datum once
+// the batch has run.
+type Value struct {
+	batch *Batch
+	name  string
+	opts  FunctionOptions
+	args  []any // Datum or *Value
+	call  *call // resolved for types; nil: the engine has no kernel
+	typ   arrow.DataType
+	form  form
+	known bool // typ and form are
+
+	onDevice *value
+	result   Datum
+	column   *Column // of a kept result
+}
+
+var (
+	errBatchStarted = fmt.Errorf("%w: the batch has been started", arrow.ErrInvalid)
+	errBatchPending = fmt.Errorf("%w: the batch has not run to its end", arrow.ErrInvalid)
+)
+
+// NewBatch begins a batch. The context chooses device and allocator, and cancels the waiting for it (not the work).
+func NewBatch(ctx context.Context) *Batch { return &Batch{ctx: ctx} }
+
+// Call records a call of a function by name and returns its pending result. Arguments are arrays, datums, kept columns,
+// pending results of this batch, and Go values, which become scalars. Arguments are retained until the batch is
+// released.
+func (b *Batch) Call(name string, opts FunctionOptions, args ...any) *Value {
+	v := &Value{batch: b, name: name, opts: opts, args: make([]any, len(args))}
+	if b.started {
+		b.fail(v, errBatchStarted)
+		return v
+	}
+	b.nodes = append(b.nodes, v)
+	for i, a := range args {
+		arg, err := b.argument(a)
+		if err != nil {
+			b.fail(v, err)
+			return v
+		}
+		v.args[i] = arg
+	}
+	if err := v.resolve(); err != nil {
+		b.fail(v, err)
+	}
+	return v
+}
+
+// fail notes the first error of the batch.
+func (b *Batch) fail(v *Value, err error) {
+	if b.err == nil {
+		b.err = fmt.Errorf("batch: %s: %w", v.name, err)
+	}
+}
+
+// argument makes a Datum of what Call was given, or checks a pending result.
+func (b *Batch) argument(a any) (any, error) {
+	switch x := a.(type) {
+	case nil:
+		return nil, fmt.Errorf("%w: an argument is nil", arrow.ErrInvalid)
+	case *Value:
+		if x == nil || x.batch != b {
+			return nil, fmt.Errorf("%w: an argument is the result of another batch", arrow.ErrInvalid)
+		}
+		return x, nil
+	case *Column:
+		d, err := x.retained()
+		if err == nil {
+			b.owned = append(b.owned, d)
+		}
+		return d, err
+	case Datum:
+		return b.retain(x)
+	}
+	return b.newDatum(a)
+}
+
+// retain keeps a datum's data alive whatever the caller releases.
+func (b *Batch) retain(d Datum) (out Datum, err error) {
+	switch v := d.(type) {
+	case *ac.ArrayDatum:
+		out = ac.NewDatum(v.Value)
+	case *ac.ChunkedDatum:
+		out = ac.NewDatum(v.Value)
+	case *ac.ScalarDatum:
+		out = ac.NewDatum(v.Value)
+	case *ac.RecordDatum:
+		out = ac.NewDatum(v.Value)
+	case *ac.TableDatum:
+		out = ac.NewDatum(v.Value)
+	default:
+		return nil, fmt.Errorf("%w: a %s as an argument", arrow.ErrNotImplemented, d.Kind())
+	}
+	b.owned = append(b.owned, out)
+	return out, nil
+}
+
+// newDatum makes a datum of an array or a Go value. arrow-go panics on values that it knows no scalar for.
+func (b *Batch) newDatum(a any) (d Datum, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: a %T as an argument: %v", arrow.ErrInvalid, a, p)
+		}
+	}()
+	d = ac.NewDatum(a)
+	b.owned = append(b.owned, d)
+	return d, nil
+}
+
+// resolve finds out a call's kernel and the type of its result, as far as the types of its arguments are known.
+func (v *Value) resolve() error {
+	f, ok := find(v.batch.ctx, v.name)
+	if !ok {
+		return fmt.Errorf("%w: function '%s' not found", arrow.ErrKey, v.name)
+	}
+	own, ok := f.(*function)
+	if !ok {
+		return nil
+	}
+	if err := own.checkArity(len(v.args)); err != nil {
+		return err
+	}
+	types := make([]arrow.DataType, len(v.args))
+	for i, a := range v.args {
+		switch x := a.(type) {
+		case *Value:
+			if !x.known {
+				return nil
+			}
+			types[i], v.form = x.typ, max(v.form, x.form)
+		case ArrayLikeDatum:
+			f, _ := formOf(x)
+			types[i], v.form = x.Type(), max(v.form, f)
+		default:
+			return nil
+		}
+	}
+	c, err := own.resolve(v.opts, types)
+	if errors.Is(err, errNoKernel) {
+		if own.base == nil {
+			return own.noKernel(types)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.call, v.typ, v.known = c, c.out, true
+	if own.kind == ac.FuncScalarAgg {
+		v.form = formScalar
+	}
+	return nil
+}
+
+// Keep makes the result of a call stay on the device as a column, an argument of later batches. It is called before the
+// batch runs; the column is there once it has, and outlives the batch.
+func (b *Batch) Keep(v *Value) *Column {
+	if v.batch != b {
+		b.fail(v, fmt.Errorf("%w: Keep of the result of another batch", arrow.ErrInvalid))
+	}
+	if b.started {
+		b.fail(v, errBatchStarted)
+	}
+	if v.column == nil {
+		v.column = &Column{from: v}
+	}
+	return v.column
+}
+
+// Run runs the batch and waits for it. The error of a call names its function; after an error no results exist.
+func (b *Batch) Run() error { return b.Start().Wait(b.ctx) }
+
+// Start hands the batch to the device and returns at once; on the CPU it runs in a goroutine of its own. Its arguments
+// stay alive until the work has ended, also when every waiter's context is cancelled.
+func (b *Batch) Start() *Pending {
+	p := &Pending{done: make(chan struct{})}
+	if !b.started {
+		b.pending = p
+	}
+	switch {
+	case b.started:
+		p.err = errBatchStarted
+	case b.err != nil:
+		p.err = b.err
+	}
+	if b.started = true; p.err != nil {
+		close(p.done)
+		return p
+	}
+	e := b.engine()
+	if e != nil {
+		if err := b.submit(e); err != nil {
+			if e, p.err = nil, b.fallback(e, err); p.err != nil {
+				close(p.done)
+				return p
+			}
+		}
+	}
+	go func() {
+		defer close(p.done)
+		p.err = b.complete(context.WithoutCancel(b.ctx), e)
+	}()
+	return p
+}
+
+// complete waits for a batch on a device, or runs it on the CPU.
+func (b *Batch) complete(ctx context.Context, e *engine) (err error) {
+	if e != nil {
+		if err = b.collect(ctx, e); err == nil {
+			return nil
+		}
+		if err = b.fallback(e, err); err != nil {
+			return err
+		}
+	}
+	return b.runOnCPU(ctx)
+}
+
+// Pending is a batch under way.
+type Pending struct {
+	done chan struct{}
+	err  error
+}
+
+// Done is closed when the batch has ended, well or badly.
+func (p *Pending) Done() <-chan struct{} { return p.done }
+
+// Wait returns the batch's error, nil for success, or ctx's if that ends first; the batch goes on then.
+func (p *Pending) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Datum is the result of a call, after its batch has run. The caller releases it.
+func (v *Value) Datum() (Datum, error) {
+	if v.result == nil {
+		return nil, errBatchPending
+	}
+	return (&Batch{}).retain(v.result)
+}
+
+// Release gives back arguments and results. Datums and kept columns that were taken out live on. A batch under way is
+// released when it has ended.
+func (b *Batch) Release() {
+	p := b.pending
+	if p == nil {
+		b.release()
+		return
+	}
+	select {
+	case <-p.done:
+		b.release()
+	default:
+		go func() {
+			<-p.done
+			b.release()
+		}()
+	}
+}
+
+func (b *Batch) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range b.owned {
+		d.Release()
+	}
+	b.owned, b.started = nil, true
+	for _, v := range b.nodes {
+		if v.column != nil && v.result != nil {
+			v.column.take()
+		}
+	}
+	b.dropResults()
+}
+
+// Column is a column that a Batch left on its device. On unified memory it shares the memory of its array.
+type Column struct {
+	mu   sync.Mutex
+	from *Value
+	data Datum
+	gone bool
+}
+
+var errReleased = fmt.Errorf("%w: the column was released", arrow.ErrInvalid)
+
+// take moves the result out of the batch.
+func (c *Column) take() (Datum, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return nil, errReleased
+	}
+	if c.data == nil {
+		d, err := c.from.Datum()
+		if err != nil {
+			return nil, err
+		}
+		c.data = d
+	}
+	return c.data, nil
+}
+
+func (c *Column) retained() (Datum, error) {
+	d, err := c.take()
+	if err != nil {
+		return nil, err
+	}
+	return (&Batch{}).retain(d)
+}
+
+// Array is the column as an array, which the caller releases. Chunks are put together; a scalar is an array of one row.
+// On devices with memory of their own this copies.
+func (c *Column) Array(ctx context.Context) (arrow.Array, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d, err := c.take()
+	if err != nil {
+		return nil, err
+	}
+	return wholeArray(ctx, d)
+}
+
+// Release gives the column's memory back.
+func (c *Column) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.data != nil {
+		c.data.Release()
+		c.data = nil
+	}
+	c.gone = true
+}

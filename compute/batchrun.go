@@ -1,0 +1,203 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
+
+// engine is the engine of the device that runs the batch, nil for the CPU. A device takes a batch whole: every call
+// must have a kernel there, and the largest call enough rows.
+func (b *Batch) engine() *engine {
+	dev, err := deviceOf(b.ctx)
+	if err != nil || len(b.nodes) == 0 {
+		return nil
+	}
+	e := engineOf(dev)
+	if e.usable() != nil {
+		return nil
+	}
+	worth := false
+	for _, v := range b.nodes {
+		c := v.call
+		if c == nil || c.gpu == nil || c.casts[0] != nil || c.casts[1] != nil {
+			return nil
+		}
+		if c.admit.validity && c.fn.name != "count" {
+			return nil
+		}
+		var rows int64
+		place := HostMemory
+		for _, a := range v.args {
+			if d, ok := a.(Datum); ok {
+				rows = max(rows, d.Len())
+				place = max(place, e.placeOf([]Datum{d}))
+			}
+		}
+		cross, _ := crossoverOf(c.fn.name, e.info.Driver, c.cross, c.in, place)
+		worth = worth || rows > 0 && rows >= cross
+	}
+	if !worth {
+		return nil
+	}
+	return e
+}
+
+// submit records the batch and commits it.
+func (b *Batch) submit(e *engine) (err error) {
+	for _, v := range b.nodes {
+		if err := e.admitNode(b.ctx, v); err != nil {
+			return &callError{v.name, err}
+		}
+	}
+	r := e.newRecorder(b.ctx)
+	defer func() {
+		if err != nil {
+			r.release()
+		}
+	}()
+	inputs := map[Datum]*value{}
+	for _, v := range b.nodes {
+		in := make([]*value, len(v.args))
+		for i, a := range v.args {
+			if before, ok := a.(*Value); ok {
+				in[i] = before.onDevice
+				continue
+			}
+			d := a.(Datum)
+			if in[i] = inputs[d]; in[i] == nil || in[i].parts[0].typ != v.call.ins[i] {
+				if in[i], err = r.input(d, v.call, i); err != nil {
+					return &callError{v.name, err}
+				}
+				if len(in[i].parts) > 0 {
+					inputs[d] = in[i]
+				}
+			}
+		}
+		if v.onDevice, err = v.call.gpu(r, in); err != nil {
+			return &callError{v.name, err}
+		}
+	}
+	if err := r.commit(); err != nil {
+		return err
+	}
+	b.r = r
+	return nil
+}
+
+// admitNode admits a call of a batch. Pending arguments may have nulls or not: the variant of their types is tested.
+func (e *engine) admitNode(ctx context.Context, v *Value) error {
+	k := v.call.admit
+	for i, a := range v.args {
+		nulls := false
+		switch x := a.(type) {
+		case *Value:
+			nulls = true
+		case Datum:
+			nulls = hasNulls(x)
+		}
+		if i == 0 {
+			k.aNulls = nulls && !k.validity
+		} else {
+			k.bNulls = nulls
+		}
+	}
+	return e.admitted.Check(k, func() error { return e.try(ctx, v.call, k) })
+}
+
+// collect waits for the device and makes datums of the results.
+func (b *Batch) collect(ctx context.Context, e *engine) error {
+	r := b.r
+	defer func() {
+		r.release()
+		b.r = nil
+	}()
+	if err := r.event.Wait(ctx); err != nil {
+		return err
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	for _, v := range b.nodes {
+		d, err := r.datum(v.onDevice)
+		if err != nil {
+			b.dropResults()
+			return &callError{v.name, err}
+		}
+		v.result = d
+	}
+	for _, v := range b.nodes {
+		countRun(v.name, e.info.Driver, v.result.Len())
+	}
+	return nil
+}
+
+func (b *Batch) dropResults() {
+	for _, v := range b.nodes {
+		if v.result != nil {
+			v.result.Release()
+			v.result = nil
+		}
+	}
+}
+
+// fallback decides what an error on the device means: nil lets the CPU run the batch.
+func (b *Batch) fallback(e *engine, err error) error {
+	b.dropResults()
+	name := "batch"
+	var ce *callError
+	if errors.As(err, &ce) {
+		name = ce.function
+	}
+	if isUsers(err) {
+		return fmt.Errorf("batch: %s: %w", name, err)
+	}
+	e.fellBack(b.ctx, name, err)
+	return nil
+}
+
+// runOnCPU runs the calls one after the other.
+func (b *Batch) runOnCPU(ctx context.Context) error {
+	ctx = WithDevice(ctx, gpu.Device(nil))
+	for _, v := range b.nodes {
+		args := make([]Datum, len(v.args))
+		for i, a := range v.args {
+			switch x := a.(type) {
+			case *Value:
+				args[i] = x.result
+			case Datum:
+				args[i] = x
+			}
+		}
+		d, err := CallFunction(ctx, v.name, v.opts, args...)
+		if err != nil {
+			b.dropResults()
+			return fmt.Errorf("batch: %s: %w", v.name, err)
+		}
+		v.result = d
+	}
+	return nil
+}
+
+// wholeArray is a datum as one array.
+func wholeArray(ctx context.Context, d Datum) (arrow.Array, error) {
+	switch v := d.(type) {
+	case *ac.ArrayDatum:
+		return v.MakeArray(), nil
+	case *ac.ScalarDatum:
+		return scalar.MakeArrayFromScalar(v.Value, 1, GetAllocator(ctx))
+	case *ac.ChunkedDatum:
+		if len(v.Value.Chunks()) == 0 {
+			return array.MakeArrayOfNull(GetAllocator(ctx), v.Value.DataType(), 0), nil
+		}
+		return array.Concatenate(v.Value.Chunks(), GetAllocator(ctx))
+	}
+	return nil, fmt.Errorf("%w: a %s is no column", arrow.ErrNotImplemented, d.Kind())
+}
