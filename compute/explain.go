@@ -155,6 +155,8 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 		v.why = "no rows"
 	case c.admit.validity && !haveValidity(args[0]):
 		v.why = "no validity bitmap to read"
+	case c.admit.op == "filter" && (args[0].Kind() == KindScalar || args[1].Kind() == KindScalar):
+		v.why = "scalars are not filtered on a device"
 	}
 	if v.err != nil || v.why != "" {
 		return nil, v

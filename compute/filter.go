@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 	"github.com/broadhead-go/broadhead/msl"
@@ -118,8 +119,21 @@ type lane struct {
 	v, m, n      int
 }
 
-// filterDatum filters values of fixed width on the CPU.
+// filterDatum filters values of fixed width on the CPU. Two scalars count as arrays of one row, as in arrow-go.
 func filterDatum(ctx context.Context, values, mask Datum, width int, emit bool) (Datum, error) {
+	if values.Kind() == ac.KindScalar && mask.Kind() == ac.KindScalar {
+		one, err := scalar.MakeArrayFromScalar(values.(*ScalarDatum).Value, 1, GetAllocator(ctx))
+		if err != nil {
+			return nil, err
+		}
+		defer one.Release()
+		bit, err := scalar.MakeArrayFromScalar(mask.(*ScalarDatum).Value, 1, GetAllocator(ctx))
+		if err != nil {
+			return nil, err
+		}
+		defer bit.Release()
+		values, mask = NewDatumWithoutOwning(one), NewDatumWithoutOwning(bit)
+	}
 	ls, f, err := lanes(values, mask)
 	if err != nil {
 		return nil, err

@@ -29,16 +29,17 @@ type function struct {
 
 // call is a function resolved for the types of its arguments: all but the data. It can be used many times.
 type call struct {
-	fn    *function
-	casts [2][]arrow.DataType
-	out   arrow.DataType
-	in    msl.Type    // decides the width, hence the crossover
-	ins   [2]msl.Type // element types that the kernel sees
-	cross crossClass
-	cpu   func(ctx context.Context, args []Datum) (Datum, error)
-	gpu   gpuKernel // nil: there is none, and noGPU says why
-	noGPU string
-	admit admitKey
+	fn     *function
+	casts  [2][]arrow.DataType
+	rounds bool // casts to float64 may round
+	out    arrow.DataType
+	in     msl.Type    // decides the width, hence the crossover
+	ins    [2]msl.Type // element types that the kernel sees
+	cross  crossClass
+	cpu    func(ctx context.Context, args []Datum) (Datum, error)
+	gpu    gpuKernel // nil: there is none, and noGPU says why
+	noGPU  string
+	admit  admitKey
 }
 
 // gpuKernel records a call over device values.
@@ -136,7 +137,7 @@ func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
 	if c.casts[0] != nil || c.casts[1] != nil {
 		cast := make([]Datum, len(args))
 		for i, a := range args {
-			d, err := castAll(ctx, a, c.casts[i])
+			d, err := castAll(ctx, a, c.casts[i], c.rounds)
 			if err != nil {
 				return nil, err
 			}

@@ -54,7 +54,7 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 		return nil, errNoKernel
 	}
 	c := &call{
-		casts: p.casts, out: p.out, in: p.in, ins: [2]msl.Type{p.in, p.in}, cross: o.cross,
+		casts: p.casts, rounds: p.rounds, out: p.out, in: p.in, ins: [2]msl.Type{p.in, p.in}, cross: o.cross,
 		admit: admitKey{op: o.name, in: p.in, out: p.result(), validity: p.validity},
 		cpu:   func(ctx context.Context, args []Datum) (Datum, error) { return o.execute(ctx, p, args) },
 	}
@@ -139,7 +139,7 @@ func (p *plan) narrowed(ctx context.Context, d Datum) (Datum, error) {
 		return d, nil
 	}
 	defer d.Release()
-	return castAll(ctx, d, []arrow.DataType{arrow.PrimitiveTypes.Int32, p.narrow})
+	return castAll(ctx, d, []arrow.DataType{arrow.PrimitiveTypes.Int32, p.narrow}, false)
 }
 
 // assemble makes a datum of chunks, in the form that the arguments ask for. It takes no ownership.

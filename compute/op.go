@@ -32,6 +32,7 @@ type plan struct {
 	out   arrow.DataType
 	// validity makes the input's validity bitmap its values, of type Bool without nulls.
 	validity bool
+	rounds   bool           // casts to float64 may round
 	limit    int64          // results must lie in [0, limit); 0: no limit
 	narrow   arrow.DataType // cast to this type at last; nil: none
 }

@@ -127,11 +127,12 @@ func view[T any](b []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// castAll passes a datum through casts, in order, and returns what must be released in the end.
-func castAll(ctx context.Context, d ac.Datum, types []arrow.DataType) (ac.Datum, error) {
+// castAll passes a datum through casts, in order; if there are any, the result must be released in the end. Casts are
+// safe, except that those to float64 may round where the call says so.
+func castAll(ctx context.Context, d ac.Datum, types []arrow.DataType, rounds bool) (ac.Datum, error) {
 	owned := false
 	for _, t := range types {
-		next, err := castOnce(ctx, d, t)
+		next, err := castOnce(ctx, d, t, !rounds || t.ID() != arrow.FLOAT64)
 		if owned {
 			d.Release()
 		}
@@ -143,11 +144,12 @@ func castAll(ctx context.Context, d ac.Datum, types []arrow.DataType) (ac.Datum,
 	return d, nil
 }
 
-// castOnce casts safely. Dictionary scalars are looked up here: arrow-go cannot cast one whose dictionary is empty.
-func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType) (ac.Datum, error) {
+// castOnce casts. Dictionary scalars are looked up here: arrow-go cannot cast one whose dictionary is empty.
+func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType, safe bool) (ac.Datum, error) {
+	opts := ac.NewCastOptions(t, safe)
 	sd, ok := d.(*ac.ScalarDatum)
 	if !ok {
-		return ac.CastDatum(ctx, d, ac.SafeCastOptions(t))
+		return ac.CastDatum(ctx, d, opts)
 	}
 	s := sd.Value
 	if dict, ok := s.(*scalar.Dictionary); ok {
@@ -163,5 +165,5 @@ func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType) (ac.Datum, erro
 	if !s.IsValid() {
 		return ac.NewDatum(scalar.MakeNullScalar(t)), nil
 	}
-	return ac.CastDatum(ctx, d, ac.SafeCastOptions(t))
+	return ac.CastDatum(ctx, d, opts)
 }

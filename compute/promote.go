@@ -137,13 +137,16 @@ func boolTypes(in []arrow.DataType) (*plan, error) {
 	return &plan{in: msl.Bool, out: arrow.FixedWidthTypes.Boolean}, nil
 }
 
-// anyTypes: the validity of whatever has a validity bitmap of its own.
+// anyTypes: the validity of whatever has a validity bitmap of its own; a null-typed column gets one by a cast.
 func anyTypes(in []arrow.DataType) (*plan, error) {
+	p := &plan{in: msl.Bool, out: arrow.FixedWidthTypes.Boolean, validity: true}
 	switch in[0].ID() {
-	case arrow.SPARSE_UNION, arrow.DENSE_UNION, arrow.RUN_END_ENCODED, arrow.NULL:
+	case arrow.SPARSE_UNION, arrow.DENSE_UNION, arrow.RUN_END_ENCODED:
 		return nil, errNoKernel
+	case arrow.NULL:
+		p.casts[0] = []arrow.DataType{arrow.FixedWidthTypes.Boolean}
 	}
-	return &plan{in: msl.Bool, out: arrow.FixedWidthTypes.Boolean, validity: true}, nil
+	return p, nil
 }
 
 // floatTypes: floats; what is no float has no NaN, which arrow-go answers.

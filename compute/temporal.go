@@ -67,7 +67,7 @@ func checkZones(verb string, a, b arrow.DataType) error {
 		}
 	}
 	if a.ID() == arrow.TIMESTAMP && b.ID() == arrow.TIMESTAMP && (zoneOf(a) == "") != (zoneOf(b) == "") {
-		return fmt.Errorf("%w: cannot %s timestamp with timezone and timestamp without timezone, got: %s and %s",
+		return fmt.Errorf("%w: cannot %s timestamp with timezone to timestamp without timezone, got: %s and %s",
 			arrow.ErrInvalid, verb, a, b)
 	}
 	return nil
@@ -204,7 +204,7 @@ func divideTypes(in []arrow.DataType) (*plan, error) {
 		return scalePlan(in, 0, a), nil
 	case a.ID() == arrow.DURATION && b.ID() == arrow.DURATION:
 		u, f := finestUnit(a, b), arrow.PrimitiveTypes.Float64
-		p := &plan{in: msl.F64, out: f}
+		p := &plan{in: msl.F64, out: f, rounds: true}
 		for i, t := range in {
 			p.casts[i] = steps(t, durationOf(u), arrow.PrimitiveTypes.Int64, f)
 		}

@@ -2,14 +2,16 @@ package gpu
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Work is one commit in flight as its driver sees it. Drivers implement it; Completions calls it, from any goroutine and
-// perhaps once more after Finish: then every answer does, but it must not touch what was given back.
+// Work is one commit in flight as its driver sees it. Drivers implement it; Completions calls it, from any goroutine. A
+// call that began before Finish may still run beside and after it: then any answer does, but it must not touch what was
+// given back.
 type Work interface {
 	// Signaled reads the completion word without blocking. It is true only if this very work has succeeded: failed work
 	// never signals.
@@ -37,7 +39,8 @@ type Completions struct {
 	sweeping  bool          // the timer is armed
 	drained   chan struct{} // closed when nothing is in flight; made by Drain
 
-	baton chan struct{} // from a waiter that stops polling to one that sleeps
+	baton   chan struct{} // from a waiter that stops polling to one that sleeps
+	looking atomic.Int32  // looks at the device that are under way
 }
 
 // Completion is the Event of one commit, less GPUTime. Drivers embed it in their event.
@@ -47,7 +50,7 @@ type Completion struct {
 	told     atomic.Bool
 	err      error         // valid once told
 	ended    chan struct{} // closed when told; made by a waiter that sleeps
-	finished bool          // somebody has seen the end and finishes
+	finished atomic.Bool   // somebody has seen the end: the work is looked at no more
 }
 
 // sweepEvery is how often work in flight is looked at when nobody waits for it.
@@ -82,33 +85,55 @@ func (c *Completions) Start(f *Completion, w Work) {
 
 // StartEnded makes f the completion of a commit that had nothing to do.
 func (c *Completions) StartEnded(f *Completion) {
-	f.all, f.finished = c, true
+	f.all = c
+	f.finished.Store(true)
 	f.told.Store(true)
 }
 
-// order makes what the device wrote before it signalled visible to loads after it: on arm64 a read-modify-write does
-// what a plain load of the completion word does not.
-var order atomic.Uint32
+// signaled looks at one commit's completion word. The count of looks lets Close wait for them, and changing it after
+// the word was read makes what the device wrote before it signalled visible to the loads that follow: on arm64 a
+// read-modify-write does that, a plain load does not.
+func (c *Completions) signaled(f *Completion) bool {
+	c.looking.Add(1)
+	yes := !f.finished.Load() && f.work.Signaled()
+	c.looking.Add(-1)
+	return yes
+}
 
-// poll looks at one commit's completion word.
+// hasEnded looks at one commit's outcome, as signaled does.
+func (c *Completions) hasEnded(f *Completion) (bool, error) {
+	c.looking.Add(1)
+	defer c.looking.Add(-1)
+	if f.finished.Load() {
+		return false, nil
+	}
+	return f.work.Ended()
+}
+
+// poll delivers one commit's success if its completion word tells of it.
 func (c *Completions) poll(f *Completion) bool {
-	if !f.work.Signaled() {
+	if !c.signaled(f) {
 		return false
 	}
-	order.Add(1)
 	c.finish(f, nil)
 	return true
+}
+
+// check delivers one commit's end if it has ended.
+func (c *Completions) check(f *Completion) {
+	if ended, err := c.hasEnded(f); ended {
+		c.finish(f, err)
+	}
 }
 
 // finish delivers an end that was seen. What the work kept alive is given back before anybody is told, so a caller that
 // returns from Wait finds it released.
 func (c *Completions) finish(f *Completion, err error) {
 	c.mu.Lock()
-	if f.finished {
+	if f.finished.Swap(true) {
 		c.mu.Unlock()
 		return
 	}
-	f.finished = true
 	c.finishing++
 	if i := slices.Index(c.flying, f); i >= 0 {
 		c.flying = slices.Delete(c.flying, i, i+1)
@@ -153,10 +178,21 @@ func (c *Completions) Fail(err error) {
 	}
 }
 
-// Close waits until nothing is in flight, at most CommandTimeout, and forgets the device. The driver makes sure that
-// nothing is started any more.
+// Close waits until nothing is in flight, at most CommandTimeout, and forgets the device: after it returned nil no work
+// is looked at again. The driver makes sure that nothing is started any more.
 func (c *Completions) Close() error {
-	defer unwatch(c)
+	unwatch(c)
+	if err := c.drain(); err != nil {
+		return err
+	}
+	for c.looking.Load() != 0 {
+		runtime.Gosched()
+	}
+	return nil
+}
+
+// drain waits until nothing is in flight.
+func (c *Completions) drain() error {
 	c.mu.Lock()
 	if c.idle() {
 		c.mu.Unlock()
@@ -196,10 +232,7 @@ func (c *Completions) sweep() {
 	flying := slices.Clone(c.flying)
 	c.mu.Unlock()
 	for _, f := range flying {
-		if ended, err := f.work.Ended(); ended {
-			order.Add(1)
-			c.finish(f, err)
-		}
+		c.check(f)
 	}
 	c.mu.Lock()
 	c.sweeping = len(c.flying) > 0

@@ -22,10 +22,7 @@ func (f *Completion) Done() bool {
 	if f.told.Load() {
 		return true
 	}
-	if ended, err := f.work.Ended(); ended {
-		order.Add(1)
-		f.all.finish(f, err)
-	}
+	f.all.check(f)
 	return f.told.Load()
 }
 
@@ -175,22 +172,21 @@ func (c *Completions) join() {
 		}
 		f := c.flying[0]
 		c.mu.Unlock()
-		err := joinWork(f.work)
-		order.Add(1)
-		c.finish(f, err)
+		c.finish(f, c.joinWork(f))
 	}
 }
 
-// joinWork returns when the work has ended. Where there is one processor a blocked call would keep it from every other
+// joinWork returns when f's work has ended. Where there is one processor a blocked call would keep it from every other
 // goroutine until the runtime notices, so there the goroutine sleeps between looks instead.
-func joinWork(w Work) error {
+func (c *Completions) joinWork(f *Completion) error {
 	if runtime.GOMAXPROCS(0) > 1 {
-		return w.Join()
+		return f.work.Join()
 	}
-	for nap := shortestNap; ; nap = min(2*nap, longestNap) {
-		if ended, err := w.Ended(); ended {
+	for nap := shortestNap; !f.finished.Load(); nap = min(2*nap, longestNap) {
+		if ended, err := c.hasEnded(f); ended {
 			return err
 		}
 		time.Sleep(nap)
 	}
+	return nil
 }

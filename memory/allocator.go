@@ -57,7 +57,7 @@ func WithCacheLimit(bytes int64) Option {
 //
 // GPU: each arena is one Shared buffer of dev. If dev is lost later, new arenas are plain memory.
 func New(dev gpu.Device, opts ...Option) *Allocator {
-	a := &Allocator{dev: dev, maxArena: maxBlock, cacheLimit: 1 << 30}
+	a := &Allocator{dev: dev, maxArena: maxBlock, cacheLimit: 1 << 30, collector: collector{least: collectAt}}
 	if dev != nil {
 		info := dev.Info()
 		if info.MaxBufferBytes > 0 && info.MaxBufferBytes < int64(maxBlock) {

@@ -10,6 +10,17 @@ import (
 // The library holds the functions that kernels call, a chunk each: a kernel's text contains the chunks it reaches and
 // no others.
 //
+// An op's expression may use, on a and b of every type of numbers:
+//
+//	+ - * / == != < <= > >=                         of C, on f32 and f64 those of IEEE-754 (integers: / is undefined by 0)
+//	add_wrap, sub_wrap, mul_wrap(a, b)              integers wrap
+//	div_wrap(a, b, bad)                             integers: by zero raises, the smallest value by -1 is 0
+//	add_checked, sub_checked, mul_checked(a, b, bad) integers raise overflow; floats are as unchecked
+//	div_checked(a, b, bad)                          by zero raises, floats too
+//	neg_wrap, abs_wrap(a), neg_checked, abs_checked(a, bad)
+//	is_nan(a)                                       false for integers and bool
+//	order_key(a)                                    a ulong that orders like a, -0 below +0
+//
 // Files named after a class of types are instantiated for each type. In them T is the type, U the unsigned type of its
 // width, W the unsigned type that sums are made in, P the type of products, MIN the smallest value and sf_ the prefix
 // of the arithmetic on its bit pattern.
@@ -38,7 +49,7 @@ var library = sync.OnceValue(func() map[string][]chunk {
 	return m
 })
 
-// split cuts library text into chunks. A chunk ends with a line "}" or "};", or is one line that begins with "#define".
+// split cuts library text into chunks. A chunk ends with an unindented line that ends with a brace, or with a macro.
 func split(text string) []chunk {
 	var list []chunk
 	var lines []string
@@ -48,7 +59,8 @@ func split(text string) []chunk {
 			continue
 		}
 		lines = append(lines, line)
-		if line == "}" || line == "};" || strings.HasPrefix(line, "#define ") {
+		closes := strings.HasSuffix(line, "}") || line == "};"
+		if closes && line[0] != ' ' && !strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#define ") {
 			list = append(list, chunk{chunkName(lines), strings.Join(lines, "\n") + "\n"})
 			lines = nil
 		}

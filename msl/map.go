@@ -29,8 +29,8 @@ func describeMap(k *kernel) error {
 	if !ok {
 		return unsupported(k.Key, "the op is not defined")
 	}
-	if !identifier(k.Op) {
-		return unsupported(k.Key, "the op's name is no identifier")
+	if !identifier(k.Op) || e.Value == "" {
+		return unsupported(k.Key, "the op's name is no identifier, or it has no expression")
 	}
 	if err := k.allow(ANulls|BNulls|Pending, true, true, true); err != nil {
 		return err

@@ -50,7 +50,7 @@ func describeReduce(k *kernel) error {
 	var fits bool
 	switch k.Op {
 	case OpCount:
-		fits = true
+		fits = in == NoType
 		k.ByWord = k.ANulls()
 	case OpSum, OpMean:
 		fits = in.integer()
@@ -71,13 +71,13 @@ func describeReduce(k *kernel) error {
 		return err
 	}
 	k.file, k.State = "reduce", states[k.Op]
-	switch {
-	case k.Op == OpBool:
+	switch k.Op {
+	case OpCount:
+		k.Name = "count"
+	case OpBool:
 		k.Name = "count_true"
-	case in.known():
-		k.Name = k.Op + "_" + k.In.Name
 	default:
-		k.Name = k.Op
+		k.Name = k.Op + "_" + k.In.Name
 	}
 	k.bindReduce(k.Op != OpCount)
 	return nil
@@ -114,7 +114,7 @@ func StateKey(finish Key) (Key, error) {
 	switch op := finish.Op; {
 	case finish.Skeleton != Finish:
 		return Key{}, unsupported(finish, "only Finish takes states")
-	case op == "count" || op == "count_null" || op == "count_all":
+	case counts(op):
 		k.Op, k.In = OpCount, NoType
 	case in == Bool && (op == "sum" || op == "mean" || op == "min" || op == "max" || op == "min_max" || op == "any" || op == "all"):
 		k.Op = OpBool

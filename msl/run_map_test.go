@@ -32,7 +32,11 @@ func TestRunMap(t *testing.T) {
 		for i, v := range variants {
 			name, _, _ := msl.Text(v)
 			t.Run(name, func(t *testing.T) {
-				for j, n := range lengths {
+				list := lengths
+				if msl.Fails(v) {
+					list = append(list, 40, 40, 41, 41, 42, 42, 43, 43, 44, 44)
+				}
+				for j, n := range list {
 					testMap(t, d, v, ref, n, turn+i+j)
 				}
 			})
@@ -112,16 +116,10 @@ func testMap(t *testing.T, d gpu.Device, k msl.Key, ref func(row) answer, n, tur
 	}
 }
 
-// mapInputs pairs every edge value with every other, then random ones. Some runs of ops that can fail have nulls in
-// just the rows that fail, so that no error may show.
+// mapInputs pairs every edge value with every other, then random ones.
 func mapInputs(r *rand.Rand, k msl.Key, n, turn int) (a, b *column) {
 	e := edges(k.In)
-	mask := ^uint64(0)
-	if k.In == msl.Bool {
-		mask = 1
-	} else if w := width(k.In); w < 8 {
-		mask = 1<<(8*w) - 1
-	}
+	mask := ^uint64(0) >> (64 - elementBits(k.In))
 	va, vb := make([]uint64, n), make([]uint64, n)
 	start := r.IntN(len(e) * len(e))
 	for i := range n {
@@ -130,6 +128,7 @@ func mapInputs(r *rand.Rand, k msl.Key, n, turn int) (a, b *column) {
 			va[i], vb[i] = r.Uint64()&mask, r.Uint64()&mask
 		}
 	}
+	tame(r, k, va, vb)
 	var na, nb []bool
 	if k.Flags&msl.ANulls != 0 {
 		na = randomBools(r, n, []float64{0.7, 1, 0}[turn%3])
@@ -144,4 +143,29 @@ func mapInputs(r *rand.Rand, k msl.Key, n, turn int) (a, b *column) {
 	}
 	o := func(shift int) int { return offsets[(turn+shift)%len(offsets)] }
 	return newColumn(k.In, va, na, o(0), o(2)), newColumn(k.In, vb, nb, o(3), o(5))
+}
+
+// tame leaves all failing rows of an op, or one of them, or none: the error word is the disjunction of all rows, so
+// only a single failing row shows that it is seen.
+func tame(r *rand.Rand, k msl.Key, a, b []uint64) {
+	var failing []int
+	for i := range a {
+		if references[k.Op](row{k.In, a[i], b[i], true, true}).bad != 0 {
+			failing = append(failing, i)
+		}
+	}
+	keep := r.IntN(3)
+	if keep == 2 || len(failing) == 0 {
+		return
+	}
+	one := failing[r.IntN(len(failing))]
+	safe := edges(k.In)
+	for references[k.Op](row{k.In, safe[0], safe[0], true, true}).bad != 0 {
+		safe = safe[1:]
+	}
+	for _, i := range failing {
+		if keep == 0 || i != one {
+			a[i], b[i] = safe[0], safe[0]
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/broadhead-go/broadhead/gpu"
@@ -247,6 +248,8 @@ func TestRunExactSums(t *testing.T) {
 		"overflow and back":       {big, big, -big},
 		"overflow":                {big, big},
 		"negative overflow":       {-big, -big, -big},
+		"least above infinity":    {0x1p1023, 0x1p1023, 0x1p972},
+		"all digits zero":         slices.Repeat([]float64{-0x1p1023}, 1<<15),
 		"largest":                 {big, 0x1p969},
 		"just overflows":          {big, 0x1p970},
 		"tie to even down":        {1, 0x1p-53},

@@ -48,13 +48,32 @@ func Text(k Key) (name, text string, err error) {
 	return kernel.Name, "#include <metal_stdlib>\nusing namespace metal;\n\n" + link(k, rest, kernel.roots) + rest, nil
 }
 
-// Canonical returns k without the abilities that its text does not depend on, so that a device's Caps can be put into
-// every key without kernels being built twice. It allocates nothing.
+// Canonical returns k without what its text does not depend on: abilities of the device, and the type of rows that are
+// only counted. So a device's Caps can be put into every key and no kernel is built twice. It allocates nothing.
 func Canonical(k Key) Key {
-	floats := k.Skeleton == Map && (k.In.float() || k.Out.float()) || k.Skeleton == Finish && k.Op == "mean"
-	if !floats {
+	switch k.Skeleton {
+	case Map:
+		if !k.In.float() && !k.Out.float() {
+			k.Caps = 0
+		}
+	case Finish:
+		if counts(k.Op) {
+			k.In = NoType
+		}
+		if k.Op != "mean" {
+			k.Caps = 0
+		}
+	case Reduce:
+		if k.Op == OpCount {
+			k.In = NoType
+		}
+		k.Caps = 0
+	default:
 		k.Caps = 0
 	}
 	k.Caps &= Float64
 	return k
 }
+
+// counts says whether an aggregate looks at no values.
+func counts(op string) bool { return op == "count" || op == "count_null" || op == "count_all" }

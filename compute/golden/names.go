@@ -4,9 +4,9 @@ package golden
 // the registered name with that meaning. A function without a row is unknown.
 //
 // Where the two projects differ: C++ `add` wraps and `add_checked` fails on
-// overflow, arrow-go's `add` fails and `add_unchecked` wraps; C++ `divide`
-// wraps the smallest integer over -1 to 0 yet fails on division by zero; C++
-// `is_nan` of a null is null, arrow-go's is false.
+// overflow, arrow-go's `add` fails and `add_unchecked` wraps; C++ `divide` gives
+// 0 for the smallest integer over -1 yet fails for an integer over 0, as our
+// `divide_unchecked` does; C++ `is_nan` of a null is null, arrow-go's is false.
 var names = map[string]string{
 	"count": "count", "sum": "sum", "mean": "mean",
 	"min": "min", "max": "max", "min_max": "min_max",
@@ -19,7 +19,7 @@ var names = map[string]string{
 	"add": "add_unchecked", "add_checked": "add",
 	"subtract": "subtract_unchecked", "subtract_checked": "subtract",
 	"multiply": "multiply_unchecked", "multiply_checked": "multiply",
-	"divide": "divide_wrap", "divide_checked": "divide",
+	"divide": "divide_unchecked", "divide_checked": "divide",
 
 	"and": "and", "and_kleene": "and_kleene",
 	"and_not": "and_not", "and_not_kleene": "and_not_kleene",

@@ -1,7 +1,6 @@
 package gputest
 
 import (
-	"fmt"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -155,7 +154,7 @@ func checkReleasedInFlight(b *bench) {
 	c.Dispatch(p, 1, n, args(value(2000, n), scratch))
 	c.Barrier()
 	c.Copy(out, 0, scratch, 0, 4*n)
-	owner := fmt.Sprint("an owner")
+	owner := "an owner"
 	released := make(chan string, 1)
 	c.Retain(owner, func() { released <- owner })
 	e := b.commit(c)

@@ -46,9 +46,7 @@ func (e *event) Signaled() bool {
 	if e.slot.signaled() < e.value {
 		return false
 	}
-	if e.dev.fails.Load() != 0 {
-		e.dev.fails.Store(0)
-	}
+	e.dev.succeeded()
 	return true
 }
 
@@ -80,12 +78,20 @@ func (e *event) outcome(wait bool) (bool, error) {
 	}
 	switch s.send(command, selStatus) {
 	case statusCompleted:
+		e.dev.succeeded()
 		return true, nil
 	case statusError:
 		e.judging.Do(func() { e.failure = e.dev.judge(s, id(s.send(command, selError))) })
 		return true, e.failure
 	}
 	return false, nil
+}
+
+// succeeded ends a row of failures.
+func (d *device) succeeded() {
+	if d.fails.Load() != 0 {
+		d.fails.Store(0)
+	}
 }
 
 // judge turns a command buffer's NSError into ours, and decides whether the device is lost.

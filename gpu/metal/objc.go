@@ -91,7 +91,7 @@ type session struct {
 	nserr uintptr // where methods leave an NSError
 
 	// Scratch of the encoder.
-	sizes            [2]size
+	sizeScratch
 	buffers, offsets [maxArgs]uintptr
 }
 
@@ -154,7 +154,7 @@ func (s *session) string(text string) id {
 	b := append([]byte(text), 0)
 	defer runtime.KeepAlive(b)
 	o := id(s.send(s.rt.classString, selAlloc))
-	return id(s.send(o, selInitWithBytes, heapAddress(b), uintptr(len(text)), utf8))
+	return id(s.send(o, selInitWithBytes, escaped(uintptr(unsafe.Pointer(&b[0]))), uintptr(len(text)), utf8))
 }
 
 // text copies an NSString.
@@ -176,14 +176,8 @@ func pointer(address uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
-var anchor *byte
-
-// heapAddress is the address of b's first byte. It forces b into the heap, where the address stays what it is while the
-// caller keeps b alive.
-func heapAddress(b []byte) uintptr {
-	p := unsafe.SliceData(b)
-	if p == nil {
-		anchor = p // never more than nil; the compiler sees that p may leave
-	}
-	return uintptr(unsafe.Pointer(p))
-}
+// escaped returns p. Its mark makes what a pointer converted in its argument points to escape to the heap, where the
+// address stays what it is while the caller keeps it alive.
+//
+//go:uintptrescapes
+func escaped(p uintptr) uintptr { return p }

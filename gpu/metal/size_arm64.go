@@ -10,6 +10,9 @@ import (
 // size is an MTLSize.
 type size struct{ width, height, depth uintptr }
 
+// sizeScratch is where a session copies the structs of one message.
+type sizeScratch struct{ sizes [2]size }
+
 // sendSizes passes two structs of 24 bytes by value. On arm64 the caller copies them to memory, which the callee may
 // write to, and passes the addresses.
 func (s *session) sendSizes(to id, sel selector, a, b size) {

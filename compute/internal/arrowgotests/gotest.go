@@ -89,7 +89,7 @@ func testArgs(c config, tests []string) ([]string, error) {
 // count reads the events. The output of a test is printed when it fails, or as
 // it comes if verbose; output of no test (a compiler's, a panic's) always is.
 func count(events io.Reader, verbose bool) (passed, failed int, err error) {
-	outputs := map[string]*strings.Builder{}
+	outputs, skipped := map[string]*strings.Builder{}, 0
 	for dec := json.NewDecoder(events); ; {
 		var e event
 		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
@@ -118,8 +118,12 @@ func count(events io.Reader, verbose bool) (passed, failed int, err error) {
 			}
 			delete(outputs, e.Test)
 		case e.Action == "skip":
-			fmt.Printf("skipped by the test itself: %s\n", e.Test)
+			skipped++
+			delete(outputs, e.Test)
 		}
+	}
+	if skipped > 0 {
+		fmt.Printf("%d skipped by arrow-go's tests themselves\n", skipped)
 	}
 	// A crash leaves tests without a verdict: their output says why.
 	for test, out := range outputs {

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 )
 
 // defaultFiles test the functions that this module implements itself.
@@ -52,7 +53,7 @@ func main() {
 	if !*all {
 		c.files = strings.Split(*files, ",")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	passed, failed, err := run(ctx, c)
 	if err != nil {

@@ -154,6 +154,45 @@ func TestExactRounding(t *testing.T) {
 	}
 }
 
+// TestExactTies walks a tie and the smallest change of it over every position
+// of the leading bit and every distance below it.
+func TestExactTies(t *testing.T) {
+	for high := -1021; high < 1023; high++ {
+		one, half := math.Ldexp(1, high), math.Ldexp(1, high-53)
+		if half == 0 {
+			continue
+		}
+		up := math.Nextafter(one, math.Inf(1))
+		for below := 54; below < 180 && math.Ldexp(1, high-below) != 0; below++ {
+			tiny := math.Ldexp(1, high-below)
+			for _, c := range []struct{ tiny, want float64 }{{0, one}, {tiny, up}, {-tiny, one}} {
+				var e Exact
+				e.AddFloat64s([]float64{-one, -half, -c.tiny}, Bitmap{})
+				if got := e.Round(); got != -c.want {
+					t.Fatalf("-(2^%d + 2^%d + %x) = %x, want %x", high, high-53, c.tiny, got, -c.want)
+				}
+			}
+		}
+	}
+}
+
+// TestExactGrowth fills a window to its limits: later values lie as far above
+// the first as still fits it.
+func TestExactGrowth(t *testing.T) {
+	const first, later = 1.0, 0x1.fffffffffffffp+8
+	values := make([]float64, 1<<17)
+	for i := range values {
+		values[i] = first
+		if i >= windowRows {
+			values[i] = later
+		}
+	}
+	want := bigSum(values, Bitmap{})
+	if got := exactSum(values, Bitmap{}); got != want {
+		t.Fatalf("%x, want %x", got, want)
+	}
+}
+
 func TestExactOrder(t *testing.T) {
 	r := newRand(12)
 	want := bigSum(adversarial, Bitmap{})
@@ -204,6 +243,9 @@ func TestExactCarries(t *testing.T) {
 		for i := 0; i < len(values); i += 10 {
 			e.pending = max(e.pending, exactPending-r.IntN(8))
 			e.AddFloat64s(values[i:i+5], Bitmap{})
+			if e.pending >= exactPending {
+				t.Fatalf("%d additions are pending", e.pending)
+			}
 			part := Exact{pending: exactPending - 20}
 			part.AddFloat64s(values[i+5:i+10], Bitmap{})
 			e.Merge(&part)

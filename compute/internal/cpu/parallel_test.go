@@ -4,10 +4,11 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestParallel(t *testing.T) {
-	for _, n := range []int{0, 1, 63, 64, 65, 1000, 4096, 100_000} {
+	for _, n := range []int{0, 1, 63, 64, 65, 1000, 4096, 20_000} {
 		for _, morsel := range []int{0, 1, 64, 100, 1 << 12} {
 			for _, workers := range []int{-1, 0, 1, 2, 3, 16} {
 				seen := make([]atomic.Int32, n)
@@ -63,4 +64,26 @@ func TestParallelPanic(t *testing.T) {
 			t.Errorf("workers=%d: no panic", workers)
 		}()
 	}
+}
+
+// A panic stops the handing out: the ranges that others are at end, but few
+// more begin.
+func TestParallelStops(t *testing.T) {
+	const workers = 4
+	var calls atomic.Int32
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+		if k := calls.Load(); k == workers*shares {
+			t.Errorf("all %d ranges ran", k)
+		}
+	}()
+	Parallel(workers*shares*64, 64, workers, func(_, start, _ int) {
+		calls.Add(1)
+		if start == 0 {
+			panic("first")
+		}
+		time.Sleep(20 * time.Millisecond)
+	})
 }

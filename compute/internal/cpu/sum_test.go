@@ -164,3 +164,28 @@ func testMinMax[T Number](t *testing.T) {
 		})
 	}
 }
+
+func TestMinMaxZeros(t *testing.T) {
+	zero, nan := 0.0, math.NaN()
+	minus := math.Copysign(0, -1)
+	cases := []struct {
+		values   []float64
+		min, max float64
+		n        int
+	}{
+		{[]float64{zero, minus}, minus, zero, 2},
+		{[]float64{minus, zero}, minus, zero, 2},
+		{[]float64{-1, minus, zero, minus}, -1, zero, 4},
+		{[]float64{-1, minus, minus}, -1, minus, 3},
+		{[]float64{1, zero, minus, zero}, minus, 1, 4},
+		{[]float64{1, zero, zero}, zero, 1, 3},
+		{[]float64{nan, minus, nan, zero, nan, nan}, minus, zero, 2},
+		{[]float64{nan, nan}, 0, 0, 0},
+		{[]float64{nan, math.Inf(1), math.Inf(-1)}, math.Inf(-1), math.Inf(1), 2},
+	}
+	for _, c := range cases {
+		if got := MinMax(c.values, Bitmap{}); got.N != c.n || !same(got.Min, c.min) || !same(got.Max, c.max) {
+			t.Errorf("MinMax(%v) = %v", c.values, got)
+		}
+	}
+}

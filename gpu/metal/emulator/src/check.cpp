@@ -259,6 +259,21 @@ void access_device(Access a) {
 
 } // namespace
 
+void check_alignment(void* address, uint32_t alignment, uint32_t size, bool write, void* pc) {
+    Worker* w = this_worker;
+    if ((uintptr_t)address % alignment == 0 || !w || !w->current || !w->checked || w->failed)
+        return;
+    Access a{w, w->current, (uint8_t*)address, size, write, false, pc};
+    a.stop("misaligned", format("at %p, which is no multiple of %u", address, alignment));
+}
+
+// A kernel that runs too long would hang the GPU; here it is noticed at its accesses.
+static void check_time(const Access& a) {
+    constexpr uint64_t kEvery = 1 << 20;
+    if (++a.w->accesses % kEvery == 0 && seconds_now() > a.w->deadline)
+        a.stop("timeout", "in a dispatch that runs too long");
+}
+
 void check_access(void* address, uint32_t size, bool write, bool atomic, void* pc) {
     Worker* w = this_worker;
     if (!w || !w->current || !w->checked || w->failed)
@@ -268,6 +283,7 @@ void check_access(void* address, uint32_t size, bool write, bool atomic, void* p
     if ((char*)p >= f->stack_begin && (char*)p < f->stack_end)
         return; // the thread's own variables
     Access a{w, f, p, size, write, atomic, pc};
+    check_time(a);
     if (p >= w->shared && p < w->shared + kSharedSpace)
         access_shared(a);
     else

@@ -22,7 +22,9 @@ enum class Option {
     FailLibrary,
     FailPipeline,
     FailAlloc,
-    Lost, // 1: every command buffer fails
+    KernelTimeoutMs, // a checked dispatch that runs longer fails
+    EventTimeoutMs,  // a command buffer that waits longer for an event fails
+    Lost,           // 1: every command buffer fails
     Count
 };
 

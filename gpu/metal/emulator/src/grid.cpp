@@ -96,8 +96,8 @@ struct Order {
 // Runs the threads of a SIMD-group until each is at a threadgroup barrier or done.
 class SimdgroupRun {
   public:
-    SimdgroupRun(Worker* w, uint32_t index, bool strict)
-        : w_(w), index_(index), first_(&w->fibers[index * kSimdWidth]),
+    SimdgroupRun(Worker* w, uint32_t index, const Order& lanes, bool strict)
+        : w_(w), index_(index), lane_order_(lanes), first_(&w->fibers[index * kSimdWidth]),
           width_((int)std::min(kSimdWidth, w->threads - index * kSimdWidth)), strict_(strict) {}
 
     void run() {
@@ -119,6 +119,7 @@ class SimdgroupRun {
   private:
     Worker* w_;
     uint32_t index_;
+    const Order& lane_order_;
     Fiber* first_;
     int width_;
     bool strict_;
@@ -127,8 +128,9 @@ class SimdgroupRun {
     bool mixed_ = false;
 
     void run_ready() {
-        for (int i = 0; i < width_ && !w_->failed; i++) {
-            if (first_[i].state <= FiberState::Ready)
+        for (uint32_t k = 0; k < kSimdWidth && !w_->failed; k++) {
+            auto i = (int)lane_order_.at(k);
+            if (i < width_ && first_[i].state <= FiberState::Ready)
                 resume(w_, &first_[i]);
         }
     }
@@ -251,11 +253,11 @@ bool pass_barrier(Worker* w) {
     return true;
 }
 
-void run_threadgroup(Worker* w, const Order& order, bool strict) {
+void run_threadgroup(Worker* w, const Order& simdgroups, const Order& lanes, bool strict) {
     prepare_threadgroup(w);
     do {
         for (uint32_t i = 0; i < w->simdgroups && !w->failed; i++)
-            SimdgroupRun(w, order.at(i), strict).run();
+            SimdgroupRun(w, simdgroups.at(i), lanes, strict).run();
     } while (!w->failed && pass_barrier(w));
 }
 
@@ -276,12 +278,13 @@ struct GridRun {
             auto groups = (uint32_t)launch.groups.count();
             Order group_order(option(Option::Order), groups);
             Order simdgroup_order(option(Option::Order), w->simdgroups);
+            Order lane_order(option(Option::Order), kSimdWidth);
             bool strict = option(Option::SimdStrict) != 0;
             for (uint32_t i = next++; i < groups && !failed; i = next++) {
                 uint32_t g = w->group_index = group_order.at(i);
                 w->group = {g % launch.groups.x, g / launch.groups.x % launch.groups.y,
                             g / (launch.groups.x * launch.groups.y)};
-                run_threadgroup(w, simdgroup_order, strict);
+                run_threadgroup(w, simdgroup_order, lane_order, strict);
                 if (w->failed)
                     failed = true;
             }
@@ -293,6 +296,7 @@ struct GridRun {
         this_worker = w;
         w->launch = &launch;
         w->checked = launch.kernel->module->checked;
+        w->deadline = seconds_now() + (double)option(Option::KernelTimeoutMs) * 1e-3;
         w->failed = false;
         w->error.clear();
         w->reported.clear();

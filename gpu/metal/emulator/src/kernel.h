@@ -93,6 +93,8 @@ struct Footprint {
 // The footprint is filled for checked kernels only.
 bool run_grid(Launch& launch, Footprint* footprint, std::string* error);
 
+double seconds_now();
+
 // True if any byte of the range was poisoned by metalemu_poison.
 bool is_poisoned(uintptr_t begin, uintptr_t end);
 

@@ -114,6 +114,7 @@ struct CommandBufferState {
 
     uint64_t committed_at = 0; // on the host's clock, see order.h
     Clock clock;               // of the waits so far
+    Clock completion;          // what has happened when it has completed
     double ready_time = 0;     // not started before (option delay_us)
     double waited = 0;         // seconds spent in the current wait
     bool failed = false;
@@ -178,7 +179,7 @@ void add_step(Encoder* e, Step step);
 // Queues.
 std::shared_ptr<QueueState> start_queue();
 void commit(CommandBuffer* b);
-double seconds_now();
+void host_sees_completion(CommandBuffer* b); // the host knows that it has completed
 std::mutex& event_mutex(); // guards the values of events
 std::condition_variable& event_changed();
 

@@ -39,24 +39,6 @@ void add_handler(CommandBuffer* b, SEL, Block* block) {
     b->state->handlers.push_back(block);
 }
 
-// The host knows that the command buffer has completed.
-void host_sees_completion(CommandBuffer* b) {
-    auto& s = *b->state;
-    if (s.seen.exchange(true))
-        return;
-    Clock clock;
-    {
-        std::lock_guard<std::mutex> lock(order_mutex);
-        for (auto& op : s.operations) {
-            if (op.kind != Operation::kPass)
-                continue;
-            clock.join(op.pass->clock);
-            clock.add(op.pass->order, op.pass->order->steps);
-        }
-    }
-    host_sees(clock);
-}
-
 void commit_buffer(CommandBuffer* b, SEL) {
     auto& s = *b->state;
     if (s.status != Status::NotEnqueued) {
@@ -122,6 +104,11 @@ void define_queue() {
 }
 
 } // namespace
+
+void host_sees_completion(CommandBuffer* b) {
+    if (!b->state->seen.exchange(true))
+        host_sees(b->state->completion);
+}
 
 CommandBuffer::~CommandBuffer() {
     for (Object* o : state->held)

@@ -5,6 +5,7 @@
 // dispatches that no barrier separates run in any order too.
 #include "metal.h"
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <thread>
@@ -16,8 +17,7 @@ namespace {
 // As in Metal.
 enum ErrorCode : int64_t { kInternal = 1, kTimeout = 2, kPageFault = 3, kDeviceRemoved = 11 };
 
-constexpr double kEventTimeout = 20; // seconds that a command buffer waits for an event
-constexpr double kEventPoll = 0.001;
+constexpr double kEventPoll = 0.001; // seconds
 
 void fail_buffer(CommandBufferState& s, int64_t code, const std::string& message) {
     if (s.failed)
@@ -148,17 +148,22 @@ void run_pass(CommandBufferState& s, Pass& pass) {
     }
 }
 
+// Adds what has happened after the first `count` operations.
+void add_passes(const CommandBufferState& s, size_t count, Clock* clock) {
+    clock->join(s.clock);
+    for (size_t i = 0; i < count; i++) {
+        auto& op = s.operations[i];
+        if (op.kind != Operation::kPass)
+            continue;
+        clock->join(op.pass->clock);
+        clock->add(op.pass->order, op.pass->order->steps);
+    }
+}
+
 void signal_event(CommandBufferState& s, const Operation& op, size_t position) {
     {
         std::lock_guard<std::mutex> lock(order_mutex);
-        op.event->clock.join(s.clock);
-        for (size_t i = 0; i < position; i++) {
-            auto& before = s.operations[i];
-            if (before.kind != Operation::kPass)
-                continue;
-            op.event->clock.join(before.pass->clock);
-            op.event->clock.add(before.pass->order, before.pass->order->steps);
-        }
+        add_passes(s, position, &op.event->clock);
     }
     uint64_t now;
     {
@@ -213,6 +218,7 @@ struct QueueState {
     std::condition_variable changed_;
     std::deque<CommandBuffer*> committed_;
     std::deque<Completion> completions_;
+    Clock completed_; // of all completed command buffers
     bool stopping_ = false;
     uint64_t round_ = 0; // choices made so far
 
@@ -260,7 +266,7 @@ void QueueState::loop() {
             advance(b);
             lock.lock();
         } else if (!committed_.empty() || !completions_.empty()) {
-            double next = now + kEventTimeout;
+            double next = INFINITY;
             if (!committed_.empty())
                 next = committed_.front()->state->ready_time;
             if (!completions_.empty())
@@ -352,7 +358,7 @@ void QueueState::wait_for_event(CommandBufferState& s, const Operation& op) {
         return;
     }
     s.waited += seconds_now() - wait_began;
-    if (s.waited > kEventTimeout)
+    if (s.waited > (double)option(Option::EventTimeoutMs) * 1e-3)
         fail_buffer(s, kTimeout, format("an event did not reach the value %lu in time", (unsigned long)op.value));
 }
 
@@ -366,7 +372,15 @@ void QueueState::finish(CommandBuffer* b) {
 
 void QueueState::complete(CommandBuffer* b) {
     auto& s = *b->state;
+    {
+        // Command buffers of a queue complete in order: to see one is to see those before it.
+        std::lock_guard<std::mutex> lock(order_mutex);
+        add_passes(s, s.operations.size(), &completed_);
+        s.completion = completed_;
+    }
     host_completed(s.committed_at);
+    if (!s.handlers.empty())
+        host_sees_completion(b);
     s.status = s.failed ? Status::Error : Status::Completed;
     for (Block* block : s.handlers)
         block->invoke(block, b);

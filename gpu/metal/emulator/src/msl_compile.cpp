@@ -1,6 +1,7 @@
 // Runs the C++ compiler over rewritten MSL and loads the result. Compiled kernels are
 // kept in a cache folder, named by the hash of everything that decides their code.
 #include "kernel.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -137,6 +138,17 @@ int run_program(const std::vector<std::string>& arguments, const std::string& ou
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+std::vector<std::string> words(const std::string& text) {
+    std::vector<std::string> list;
+    size_t begin = 0;
+    while ((begin = text.find_first_not_of(' ', begin)) != std::string::npos) {
+        size_t end = std::min(text.find(' ', begin), text.size());
+        list.push_back(text.substr(begin, end - begin));
+        begin = end;
+    }
+    return list;
+}
+
 struct Flags {
     std::vector<std::string> compile, link;
 };
@@ -145,18 +157,20 @@ Flags flags_for(bool fast_math, bool checked) {
     const char* cxx = getenv("METALEMU_CXX");
     if (!cxx)
         cxx = getenv("CXX");
-    std::string compiler = cxx && *cxx ? cxx : "g++";
-    Flags f;
-    f.compile = {compiler,          "-std=c++17",     "-g1",      "-fPIC",
-                 "-fno-exceptions", "-fno-rtti",      "-fwrapv",  "-fno-strict-aliasing",
-                 "-nostdinc++",     "-Wno-attributes", "-w",      "-fvisibility=hidden",
-                 "-fno-math-errno", "-fsigned-char",  "-ffp-contract=off"};
+    const std::vector<std::string> command = words(cxx && *cxx ? cxx : "g++");
+    Flags f{command, command};
+    // A division that would trap calls out instead: see tsan.cpp.
+    f.compile.insert(f.compile.end(),
+                     {"-std=c++17", "-g1", "-fPIC", "-fno-exceptions", "-fno-rtti", "-fwrapv",
+                      "-fno-strict-aliasing", "-nostdinc++", "-w", "-fvisibility=hidden", "-fno-math-errno",
+                      "-fsigned-char", "-ffp-contract=off",
+                      "-fsanitize=integer-divide-by-zero,signed-integer-overflow"});
     f.compile.push_back("-O" + std::to_string(option(Option::Optimise)));
     f.compile.push_back("-I" + include_folder());
     if (fast_math)
         f.compile.push_back("-ffast-math");
     // -nostdlib: crtfastmath.o of -ffast-math would change the whole process.
-    f.link = {compiler, "-shared", "-nostdlib"};
+    f.link.insert(f.link.end(), {"-shared", "-nostdlib"});
     if (checked) {
         // The call-outs of the instrumentation are implemented in tsan.cpp; linking with
         // this flag would bring the real runtime.

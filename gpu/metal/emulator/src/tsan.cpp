@@ -15,17 +15,27 @@ EMU_API void __tsan_vptr_read(void**) {}
 EMU_API void __tsan_atomic_thread_fence(int) {}
 EMU_API void __tsan_atomic_signal_fence(int) {}
 
+// The compiler tells accesses that it knows to be aligned from those that may be not.
+static void check_aligned(void* p, uint32_t size, bool write, void* pc) {
+    emu::check_alignment(p, size < 8 ? size : 8, size, write, pc);
+    check_access(p, size, write, false, pc);
+}
+
+#define ALIGNED(name, size, write)                                                                           \
+    EMU_API void __tsan_##name##size(void* p) {                                                              \
+        check_aligned(p, size, write, CALLER);                                                               \
+    }
 #define ACCESS(name, size, write)                                                                            \
     EMU_API void __tsan_##name##size(void* p) {                                                              \
         check_access(p, size, write, false, CALLER);                                                         \
     }
 #define ACCESSES(size)                                                                                       \
-    ACCESS(read, size, false)                                                                                \
-    ACCESS(write, size, true)                                                                                \
+    ALIGNED(read, size, false)                                                                                \
+    ALIGNED(write, size, true)                                                                                \
     ACCESS(unaligned_read, size, false)                                                                      \
     ACCESS(unaligned_write, size, true)                                                                      \
-    ACCESS(volatile_read, size, false)                                                                       \
-    ACCESS(volatile_write, size, true)
+    ALIGNED(volatile_read, size, false)                                                                       \
+    ALIGNED(volatile_write, size, true)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)
@@ -106,3 +116,17 @@ ATOMICS(8, uint8_t)
 ATOMICS(16, uint16_t)
 ATOMICS(32, uint32_t)
 ATOMICS(64, uint64_t)
+
+// Divisions: by zero, and the least integer by -1. The result is unspecified in MSL, and
+// the host would trap.
+struct DivisionSite {
+    const char* file;
+    uint32_t line, column;
+};
+
+EMU_API void __ubsan_handle_divrem_overflow(const DivisionSite* site, unsigned long, unsigned long divisor) {
+    emu::Worker* w = emu::this_worker;
+    const char* what = divisor ? "division of the least integer by -1" : "division by zero";
+    emu::fail(w, "division", emu::format("%s, %s at program_source:%u", what, emu::describe(w->current).c_str(), site->line));
+    emu::park(w);
+}

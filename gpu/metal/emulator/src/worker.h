@@ -76,6 +76,9 @@ struct Worker {
     std::vector<BoundRange> ranges;
     Shadow shadow;
 
+    uint64_t accesses = 0;
+    double deadline = 0; // of the dispatch
+
     bool failed = false;
     std::string error;
     std::unordered_set<std::string> reported; // each finding once a dispatch
@@ -100,6 +103,7 @@ void bind_ranges(Worker* w);
 void* shared_memory(Worker* w, uint32_t id, uint64_t size, uint64_t align, const char* name);
 void fail(Worker* w, const char* kind, const std::string& message);
 std::string describe(const Fiber* f);
+void check_alignment(void* address, uint32_t alignment, uint32_t size, bool write, void* pc);
 void check_access(void* address, uint32_t size, bool write, bool atomic, void* pc);
 
 // trace.cpp: the MSL line of a code address.

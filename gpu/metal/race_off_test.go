@@ -1,0 +1,5 @@
+//go:build !race && linux
+
+package metal_test
+
+const raceEnabled = false
