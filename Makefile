@@ -78,5 +78,5 @@ cross: vet ## build and vet for every platform without cgo
 		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
 	done
 
-arm64: ## the tests of the CPU path on linux/arm64, under qemu where this machine is another
-	@GO='$(GO)' .ci/arm64
+arm64: ## tests on linux/arm64, under qemu elsewhere; EMULATOR=1 for those of GPU kernels too
+	@GO='$(GO)' EMULATOR='$(EMULATOR)' .ci/arm64

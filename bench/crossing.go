@@ -12,7 +12,7 @@ type crossing struct {
 }
 
 // crossing is the number of rows from which the device is faster at every larger size, between two sizes by the
-// straight lines of a plot with two logarithmic axes.
+// straight lines of a plot with two logarithmic axes, to two digits.
 func (s *series) crossing() crossing {
 	first := len(s.points)
 	for first > 0 && s.points[first-1].gpu > 0 && s.points[first-1].gpu < s.points[first-1].cpu {
@@ -31,7 +31,8 @@ func (s *series) crossing() crossing {
 	before := math.Log(float64(a.gpu) / float64(a.cpu)) // the device's disadvantage, 0 or more
 	after := math.Log(float64(b.gpu) / float64(b.cpu))  // below 0
 	at := math.Log(float64(a.rows)) + before/(before-after)*math.Log(float64(b.rows)/float64(a.rows))
-	return crossing{rows: int(math.Round(math.Exp(at))), about: true}
+	step := math.Pow(10, math.Floor(at/math.Ln10)-1)
+	return crossing{rows: int(math.Round(math.Exp(at)/step) * step), about: true}
 }
 
 // verdict says in words where the device begins to win.

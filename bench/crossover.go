@@ -36,17 +36,14 @@ type request struct {
 	out       string
 
 	dev     gpu.Device // nil: the CPU only
-	cpuOnly string     // why
+	driver  string     // of dev, or cpuName
+	model   string     // of dev
+	cpuOnly string     // why there is no dev
 }
 
-func (q *request) emulated() bool { return q.dev != nil && q.dev.Info().Driver == emulatorName }
+func (q *request) emulated() bool { return q.driver == emulatorName }
 
-func (q *request) deviceName() string {
-	if q.dev == nil {
-		return cpuName
-	}
-	return q.dev.Info().Driver
-}
+func (q *request) onlyCPU() bool { return q.driver == cpuName }
 
 func newCrossover() *cobra.Command {
 	var (
@@ -75,7 +72,7 @@ func newCrossover() *cobra.Command {
 	f.StringVar(&rows, "rows-max", fmt.Sprint(rowsMaxDefault), fmt.Sprintf("the most rows; on the emulator the default is %d", rowsMaxOnEmulator))
 	f.StringVar(&device, "device", "", "the device, as gpu.Open takes it, or cpu; the default is what BROADHEAD_DEVICE or the machine says")
 	f.IntVar(&q.repeat, "repeat", 7, "samples for each median")
-	f.BoolVar(&q.foreign, "foreign", false, "put the columns into memory of arrow-go's default allocator")
+	f.BoolVar(&q.foreign, "foreign", false, "put the columns into memory of arrow-go's default allocator, as programs without ours do")
 	f.StringVar(&q.out, "out", "crossover.svg", "the file of the plot; its folder must exist")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "functions" {
@@ -145,6 +142,10 @@ func (q *request) open(device string) (err error) {
 		if q.dev, err = gpu.Open(device); err != nil {
 			return fmt.Errorf("--device: %w", err)
 		}
+	}
+	q.driver = cpuName
+	if q.dev != nil {
+		q.driver, q.model = q.dev.Info().Driver, q.dev.Info().Name
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ var (
 )
 
 const (
-	panelWidth, panelHeight = 11 * vg.Centimeter, 8.5 * vg.Centimeter
+	panelWidth, panelHeight = 13 * vg.Centimeter, 8.5 * vg.Centimeter
 	headHeight              = 1.6 * vg.Centimeter
 	panelsAcross            = 3
 )
@@ -96,7 +96,7 @@ func (q *request) panels(all []series) ([]*plot.Plot, error) {
 // panel plots one function.
 func (q *request) panel(s *series, low, high float64) (*plot.Plot, error) {
 	p := plot.New()
-	p.Title.Text = s.work.function + ": crossover " + q.shortVerdict(s)
+	p.Title.Text = s.work.function + ": " + q.shortVerdict(s)
 	p.X.Label.Text, p.Y.Label.Text = "rows [count]", "time of a call [µs]"
 	p.X.Min, p.X.Max = rowsMin, max(float64(q.rowsMax), rowsMin*2)
 	p.Y.Min, p.Y.Max = low, high
@@ -110,7 +110,7 @@ func (q *request) panel(s *series, low, high float64) (*plot.Plot, error) {
 	}
 	p.Legend.TextStyle.Font = font.From(plotFont, 10)
 	p.Legend.Top, p.Legend.Left = true, true
-	p.Legend.XOffs, p.Legend.YOffs = 6, -4
+	p.Legend.XOffs, p.Legend.YOffs = 6, 4
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = gridColor, gridColor
 	p.Add(grid)
@@ -125,7 +125,7 @@ func (q *request) panel(s *series, low, high float64) (*plot.Plot, error) {
 		return nil, err
 	}
 	if len(device) > 0 {
-		if err := addLine(p, q.deviceName(), device, gpuColor, draw.SquareGlyph{}, []vg.Length{6, 3}); err != nil {
+		if err := addLine(p, q.driver, device, gpuColor, draw.SquareGlyph{}, []vg.Length{6, 3}); err != nil {
 			return nil, err
 		}
 	}
@@ -136,20 +136,18 @@ func (q *request) panel(s *series, low, high float64) (*plot.Plot, error) {
 }
 
 func (q *request) shortVerdict(s *series) string {
-	if s.noGPU != "" {
-		return "unknown, " + q.deviceName() + " failed"
-	}
-	if q.dev == nil {
-		return "none, CPU only"
-	}
 	c := s.crossing()
 	switch {
+	case s.noGPU != "":
+		return q.driver + " failed"
+	case q.onlyCPU():
+		return "CPU only"
 	case c.rows == 0:
-		return "never here"
+		return "CPU faster up to " + grouped(int64(q.rowsMax))
 	case c.about:
-		return "about " + grouped(int64(c.rows))
+		return "crossover about " + grouped(int64(c.rows)) + " rows"
 	}
-	return "at most " + grouped(int64(c.rows))
+	return q.driver + " faster from " + grouped(int64(c.rows)) + " rows"
 }
 
 func addLine(p *plot.Plot, name string, xys plotter.XYs, c color.Color, glyph draw.GlyphDrawer, dashes []vg.Length) error {
@@ -228,19 +226,19 @@ func (q *request) drawTo(w io.Writer, panels []*plot.Plot) error {
 }
 
 func (q *request) drawHead(c draw.Canvas) {
-	title := fmt.Sprintf("Time of a call against rows, %s, CPU and %s", q.typ.Name(), q.deviceName())
+	title := fmt.Sprintf("Time of a call against rows, %s, CPU and %s", q.typ.Name(), q.driver)
 	below := fmt.Sprintf("%s/%s, GOMAXPROCS %d", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	style := text.Style{Color: color.Black, Font: font.From(plotFont, 14), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
 	small := style
 	small.Font = font.From(plotFont, 11)
 	switch {
-	case q.dev == nil:
+	case q.onlyCPU():
 		title = fmt.Sprintf("Time of a call against rows, %s, CPU only", q.typ.Name())
 	case q.emulated():
 		below, small.Color = emulatorWarning, color.RGBA{R: 0xc0, A: 255}
 		small.Font = font.From(plotFont, 13)
 	default:
-		below += "; " + q.dev.Info().Name
+		below += "; " + q.model
 	}
 	if q.foreign {
 		below += "; columns in foreign memory"

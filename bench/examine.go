@@ -224,6 +224,14 @@ var settings = []variable{
 	{Name: "BROADHEAD_SPIN_US", Meaning: "microseconds that waiters poll"},
 }
 
+// emulatorSettings are shown where they are set.
+var emulatorSettings = []variable{
+	{Name: "METALEMU_DEVICES", Meaning: "number of emulated devices"},
+	{Name: "METALEMU_OPTIONS", Meaning: "options of the emulator, as gpu/metal/emulator/src/control.h lists them"},
+	{Name: "METALEMU_CXX", Meaning: "the compiler of the emulator's kernels; the default is CXX, then g++"},
+	{Name: "METALEMU_CACHE", Meaning: "folder of the emulator's compiled kernels"},
+}
+
 // examineEnvironment must come after everything that reads the variables.
 func examineEnvironment() []variable {
 	problems := gpu.EnvErrors()
@@ -236,7 +244,7 @@ func examineEnvironment() []variable {
 	out := append([]variable(nil), settings...)
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, "BROADHEAD_") {
+		if !strings.HasPrefix(name, "BROADHEAD_") || strings.HasPrefix(name, "BROADHEAD_TEST_") {
 			continue
 		}
 		known := false
@@ -247,6 +255,11 @@ func examineEnvironment() []variable {
 		}
 		if !known {
 			out = append(out, variable{Name: name, Value: value, Set: true, Problem: "no such variable: check its spelling"})
+		}
+	}
+	for _, v := range emulatorSettings {
+		if v.Value, v.Set = os.LookupEnv(v.Name); v.Set {
+			out = append(out, v)
 		}
 	}
 	for i := range out {
@@ -267,6 +280,7 @@ func examineEnvironment() []variable {
 func examineAnswers(ctx context.Context, dev gpu.Device, on chosen) []check {
 	var out []check
 	mem := memory.New(dev)
+	defer mem.Close()
 	for i := range workloads {
 		w := &workloads[i]
 		if !w.crossover {

@@ -9,10 +9,10 @@
 //
 // The families are Sum, MinMax, Mean, Count, Compare, Add, Multiply, Filter and Logic; the paths are cpu (ours), gpu (a
 // device that is there, or that BROADHEAD_DEVICE names) and arrowgo (arrow-go's own, where it has the function). All of
-// them take about a quarter of an hour, more than go test allows by itself, so choose:
+// them take a quarter of an hour or more, which is longer than go test allows by itself, so choose:
 //
-//	go test ./bench -run xxx -bench 'Sum/type=int64/rows=100000/'
-//	go test ./bench -run xxx -bench '/type=int64/rows=1000000/nulls=0/' -count=10 > new.txt
+//	go test ./bench -run xxx -bench 'Sum/type=int64/rows=100000$'
+//	go test ./bench -run xxx -bench '/type=int64/rows=1000000$/nulls=0' -count=10 > new.txt
 //	go test ./bench -run xxx -bench . -timeout 1h > all.txt
 //	benchstat -col /path new.txt
 //

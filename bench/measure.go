@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -44,8 +45,9 @@ func sizes(most int) (list []int) {
 }
 
 // measure times every function at every size, and shows how far it is.
-func (q *request) measure(ctx context.Context, progress io.Writer) ([]series, error) {
+func (q *request) measure(ctx context.Context, progress io.Writer) (all []series, err error) {
 	mem := memory.New(q.dev)
+	defer func() { err = errors.Join(err, mem.Close()) }()
 	steps := sizes(q.rowsMax)
 	var at atomic.Pointer[string]
 	at.Store(new(string))
@@ -57,7 +59,6 @@ func (q *request) measure(ctx context.Context, progress io.Writer) ([]series, er
 	)
 	defer bars.Wait()
 	defer bar.Abort(true)
-	var all []series
 	for _, w := range q.workloads {
 		s := series{work: w}
 		for _, rows := range steps {

@@ -18,12 +18,12 @@ func (q *request) introduce(w io.Writer) error {
 	fmt.Fprintf(&out, "columns of %s without nulls, %s to %s rows, in %s\n", q.typ.Name(), grouped(rowsMin), grouped(int64(q.rowsMax)), where)
 	fmt.Fprintf(&out, "cpu: %s/%s, GOMAXPROCS %d\n", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	switch {
-	case q.dev == nil:
+	case q.onlyCPU():
 		fmt.Fprintf(&out, "no device, so only the CPU is measured: %s\n", strings.ReplaceAll(q.cpuOnly, "\n", "; "))
 	case q.emulated():
 		fmt.Fprintf(&out, "\n*** %s ***\n%s\n", emulatorWarning, emulatorExplanation)
 	default:
-		fmt.Fprintf(&out, "gpu: %s (%s)\n", q.dev.Info().Name, q.deviceName())
+		fmt.Fprintf(&out, "gpu: %s (%s)\n", q.model, q.driver)
 	}
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())
@@ -41,27 +41,27 @@ func (q *request) tabulate(w io.Writer, all []series) error {
 		}
 		out.WriteByte('\n')
 		printRows(&out, q.rows(s))
-		fmt.Fprintf(&out, "  crossover: %s\n\n", s.verdict(q.deviceName()))
+		fmt.Fprintf(&out, "  crossover: %s\n\n", s.verdict(q.driver))
 	}
 	_, err := w.Write(out.Bytes())
 	return err
 }
 
 func (q *request) rows(s *series) [][]string {
-	if q.dev == nil {
+	if q.onlyCPU() {
 		table := [][]string{{"rows", "cpu", "ns a row"}}
 		for _, p := range s.points {
 			table = append(table, []string{grouped(int64(p.rows)), timed(p.cpu), fmt.Sprintf("%.3f", float64(p.cpu)/float64(p.rows))})
 		}
 		return table
 	}
-	table := [][]string{{"rows", "cpu", q.deviceName(), "cpu/" + q.deviceName(), "winner"}}
+	table := [][]string{{"rows", "cpu", q.driver, "cpu/" + q.driver, "winner"}}
 	for _, p := range s.points {
 		row := []string{grouped(int64(p.rows)), timed(p.cpu), "-", "-", "-"}
 		if p.gpu > 0 {
 			winner := cpuName
 			if p.gpu < p.cpu {
-				winner = q.deviceName()
+				winner = q.driver
 			}
 			row = append(row[:2], timed(p.gpu), fmt.Sprintf("%.3g", float64(p.cpu)/float64(p.gpu)), winner)
 		}

@@ -59,14 +59,9 @@ type columns struct {
 	datums []compute.Datum
 }
 
-// columns makes the inputs, different ones from the same seeds each time, in memory of mem.
-func (w *workload) columns(mem arrowmem.Allocator, t arrow.DataType, rows, nullPercent int) (c *columns, err error) {
-	c = new(columns)
-	defer func() {
-		if err != nil {
-			c.release()
-		}
-	}()
+// columns makes the inputs in memory of mem: the same values each time, other ones for each input.
+func (w *workload) columns(mem arrowmem.Allocator, t arrow.DataType, rows, nullPercent int) (*columns, error) {
+	c := new(columns)
 	for i, in := range w.inputs {
 		typ := t
 		if in == mask {
@@ -74,6 +69,7 @@ func (w *workload) columns(mem arrowmem.Allocator, t arrow.DataType, rows, nullP
 		}
 		a, err := makeColumn(mem, typ, rows, nullPercent, uint64(i))
 		if err != nil {
+			c.release()
 			return nil, fmt.Errorf("%s: making %d rows: %w", w.function, rows, err)
 		}
 		c.arrays = append(c.arrays, a)
@@ -165,15 +161,18 @@ func fill[T int32 | int64 | float64 | uint8](b *arrowmem.Buffer, next func() T) 
 
 // arrowBytes is the size of a column as Arrow means it: its values, and its validity if it has nulls.
 func arrowBytes(a arrow.Array) int64 {
-	bits := int64(a.Len()+7) / 8
-	size := int64(0)
-	if a.NullN() > 0 {
-		size = bits
-	}
+	size := validityBytes(a)
 	if f, ok := a.DataType().(arrow.FixedWidthDataType); ok {
 		size += (int64(a.Len())*int64(f.BitWidth()) + 7) / 8
 	}
 	return size
+}
+
+func validityBytes(a arrow.Array) int64 {
+	if a.NullN() == 0 {
+		return 0
+	}
+	return int64(a.Len()+7) / 8
 }
 
 // bytes is what a call has to read and write.
@@ -181,7 +180,7 @@ func (w *workload) bytes(c *columns, result compute.Datum) int64 {
 	var n int64
 	for _, a := range c.arrays {
 		if w.function == "count" {
-			n += int64(a.Len()+7) / 8 // the validity alone says how many
+			n += validityBytes(a) // which alone says how many
 			continue
 		}
 		n += arrowBytes(a)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -43,6 +44,9 @@ func hasNulls(d Datum) bool {
 		if c.NullN() != 0 {
 			return true
 		}
+		if dict, ok := c.(*array.Data); ok && dict.Dictionary() != nil && dict.Dictionary().NullN() != 0 {
+			return true
+		}
 	}
 	return false
 }
@@ -61,9 +65,13 @@ func (e *engine) try(ctx context.Context, c *call, k admitKey) error {
 			}
 			arr := testColumn(rng, c.ins[i], hostile, nulls, 3+6*int64(i))
 			defer arr.Release()
+			if index := k.dicts[i]; index != msl.NoType {
+				arr = testDictionary(rng, arr, index)
+				defer arr.Release()
+			}
 			args[i] = NewDatumWithoutOwning(arr)
 		}
-		want, wantErr := c.cpu(ctx, args)
+		want, wantErr := c.onCPU(ctx, args)
 		got, err := e.record(ctx, c, args)
 		switch {
 		case wantErr != nil && err != nil && isUsers(err):
@@ -79,6 +87,25 @@ func (e *engine) try(ctx context.Context, c *call, k admitKey) error {
 		}
 	}
 	return nil
+}
+
+// testDictionary is a dictionary array over the first values of an array.
+func testDictionary(rng *rand.Rand, values arrow.Array, index msl.Type) arrow.Array {
+	dict := array.NewSlice(values, 0, 100)
+	defer dict.Release()
+	b := array.NewBuilder(arrowmem.DefaultAllocator, plainTypes[index])
+	defer b.Release()
+	for range values.Len() {
+		if values.NullN() > 0 && rng.IntN(8) == 0 {
+			b.AppendNull()
+		} else if err := b.AppendValueFromString(strconv.Itoa(rng.IntN(100))); err != nil {
+			panic(err) // every integer type holds 0 to 99
+		}
+	}
+	at := b.NewArray()
+	defer at.Release()
+	t := &arrow.DictionaryType{IndexType: at.DataType(), ValueType: dict.DataType()}
+	return array.NewDictionaryArray(t, at, dict)
 }
 
 // testColumn is a slice, at an odd offset, of random rows among which the special values of the type are frequent.

@@ -29,14 +29,18 @@ type aggPlan struct {
 const exact = "exact"
 
 var aggregates = []aggregate{
-	{name: "count", types: countTypes, cross: crossReduce},
-	{name: "sum", types: sumTypes, cross: crossReduce},
-	{name: "mean", types: meanTypes, cross: crossReduce},
-	{name: "min", types: extremeTypes, cross: crossReduce},
-	{name: "max", types: extremeTypes, cross: crossReduce},
-	{name: "min_max", types: minMaxTypes, cross: crossReduce},
-	{name: "any", types: anyAllTypes, cross: crossBits},
-	{name: "all", types: anyAllTypes, cross: crossBits},
+	{name: "count", types: countTypes, cross: crossReduce, doc: aggregateDoc("Count the rows that are valid, null, or both")},
+	{name: "sum", types: sumTypes, cross: crossReduce, doc: aggregateDoc("Add the valid rows, floats exactly")},
+	{name: "mean", types: meanTypes, cross: crossReduce, doc: aggregateDoc("Mean of the valid rows as float64")},
+	{name: "min", types: extremeTypes, cross: crossReduce, doc: aggregateDoc("Smallest valid row")},
+	{name: "max", types: extremeTypes, cross: crossReduce, doc: aggregateDoc("Largest valid row")},
+	{name: "min_max", types: minMaxTypes, cross: crossReduce, doc: aggregateDoc("Smallest and largest valid row")},
+	{name: "any", types: anyAllTypes, cross: crossBits, doc: aggregateDoc("Whether a row is true")},
+	{name: "all", types: anyAllTypes, cross: crossBits, doc: aggregateDoc("Whether all rows are true")},
+}
+
+func aggregateDoc(summary string) FunctionDoc {
+	return FunctionDoc{Summary: summary, ArgNames: []string{"array"}}
 }
 
 func countTypes(t arrow.DataType) (*aggPlan, error) {

@@ -36,6 +36,7 @@ type Value struct {
 	typ   arrow.DataType
 	form  form
 	known bool // typ and form are
+	nulls bool // the result may have nulls
 
 	onDevice *value
 	result   Datum
@@ -174,6 +175,7 @@ func (v *Value) resolve() error {
 		return err
 	}
 	v.call, v.typ, v.known = c, c.out, true
+	v.nulls = c.nulls(mayBeNull(v.args[0]), len(v.args) > 1 && mayBeNull(v.args[1]))
 	if own.kind == ac.FuncScalarAgg {
 		v.form = formScalar
 	}

@@ -27,7 +27,7 @@ func (b *Batch) engine() *engine {
 	worth := false
 	for _, v := range b.nodes {
 		c := v.call
-		if c == nil || c.gpu == nil || c.casts[0] != nil || c.casts[1] != nil {
+		if c == nil || c.gpu == nil {
 			return nil
 		}
 		if c.admit.validity && c.fn.name != "count" {
@@ -92,24 +92,28 @@ func (b *Batch) submit(e *engine) (err error) {
 	return nil
 }
 
-// admitNode admits a call of a batch. Pending arguments may have nulls or not: the variant of their types is tested.
+// admitNode admits a call of a batch.
 func (e *engine) admitNode(ctx context.Context, v *Value) error {
 	k := v.call.admit
 	for i, a := range v.args {
-		nulls := false
-		switch x := a.(type) {
-		case *Value:
-			nulls = true
-		case Datum:
-			nulls = hasNulls(x)
-		}
-		if i == 0 {
+		if nulls := mayBeNull(a); i == 0 {
 			k.aNulls = nulls && !k.validity
 		} else {
 			k.bNulls = nulls
 		}
 	}
 	return e.admitted.Check(k, func() error { return e.try(ctx, v.call, k) })
+}
+
+// mayBeNull says whether an argument of a batch may have nulls.
+func mayBeNull(a any) bool {
+	switch x := a.(type) {
+	case *Value:
+		return x.nulls
+	case Datum:
+		return hasNulls(x)
+	}
+	return true
 }
 
 // collect waits for the device and makes datums of the results.

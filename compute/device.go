@@ -28,6 +28,7 @@ type engine struct {
 type admitKey struct {
 	fn, op    string
 	in, out   msl.Type
+	dicts     [2]msl.Type
 	aNulls    bool
 	bNulls    bool
 	validity  bool

@@ -65,6 +65,7 @@ func resolveFilter(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	c := &call{
 		out: in[0], in: kernel, ins: [2]msl.Type{kernel, msl.Bool}, cross: crossFilter,
 		admit: admitKey{op: "filter", in: kernel, emit: emit},
+		nulls: func(values, mask bool) bool { return values || emit && mask },
 		cpu: func(ctx context.Context, args []Datum) (Datum, error) {
 			return filterDatum(ctx, args[0], args[1], w, emit)
 		},

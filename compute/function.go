@@ -31,7 +31,8 @@ type function struct {
 type call struct {
 	fn     *function
 	casts  [2][]arrow.DataType
-	rounds bool // casts to float64 may round
+	rounds bool        // casts to float64 may round
+	dicts  [2]msl.Type // index types of dictionaries that a device looks up itself; their cast is for the CPU
 	out    arrow.DataType
 	in     msl.Type    // decides the width, hence the crossover
 	ins    [2]msl.Type // element types that the kernel sees
@@ -40,6 +41,7 @@ type call struct {
 	gpu    gpuKernel // nil: there is none, and noGPU says why
 	noGPU  string
 	admit  admitKey
+	nulls  func(a, b bool) bool // whether the result may have nulls, by whether the arguments may
 }
 
 // gpuKernel records a call over device values.
@@ -75,10 +77,10 @@ func (f *function) DispatchBest(in ...arrow.DataType) (exec.Kernel, error) {
 	return nil, f.noKernel(in)
 }
 
-// Validate checks the documentation.
+// Validate checks that the documentation names every argument.
 func (f *function) Validate() error {
-	if f.base != nil {
-		return f.base.Validate()
+	if n := len(f.doc.ArgNames); f.doc.Summary != "" && n != f.arity.NArgs {
+		return fmt.Errorf("%w: function '%s' documents %d arguments of %d", arrow.ErrInvalid, f.name, n, f.arity.NArgs)
 	}
 	return nil
 }
@@ -132,22 +134,8 @@ func (f *function) Execute(ctx context.Context, opts FunctionOptions, args ...Da
 	return c.run(ctx, args)
 }
 
-// run casts the arguments and runs the call where dispatch says.
+// run runs the call where dispatch says; the CPU's arguments are cast first.
 func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
-	if c.casts[0] != nil || c.casts[1] != nil {
-		cast := make([]Datum, len(args))
-		for i, a := range args {
-			d, err := castAll(ctx, a, c.casts[i], c.rounds)
-			if err != nil {
-				return nil, err
-			}
-			if len(c.casts[i]) > 0 {
-				defer d.Release()
-			}
-			cast[i] = d
-		}
-		args = cast
-	}
 	if e := c.choose(ctx, args, nil); e != nil {
 		out, err := e.run(ctx, c, args)
 		if err == nil || isUsers(err) {
@@ -155,11 +143,41 @@ func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
 		}
 		e.fellBack(ctx, c.fn.name, err)
 	}
-	out, err := c.cpu(ctx, args)
+	out, err := c.onCPU(ctx, args)
 	if err == nil {
 		countRun(c.fn.name, cpuName, rowsOf(args))
 	}
 	return out, err
+}
+
+// onCPU runs the call on the CPU, its arguments cast.
+func (c *call) onCPU(ctx context.Context, args []Datum) (Datum, error) {
+	args, release, err := c.cast(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return c.cpu(ctx, args)
+}
+
+// cast passes the arguments through the call's casts.
+func (c *call) cast(ctx context.Context, args []Datum) (cast []Datum, release func(), err error) {
+	if c.casts[0] == nil && c.casts[1] == nil {
+		return args, func() {}, nil
+	}
+	var owned []Datum
+	cast = append(cast, args...)
+	for i, a := range args {
+		if len(c.casts[i]) == 0 {
+			continue
+		}
+		if cast[i], err = castAll(ctx, a, c.casts[i], c.rounds); err != nil {
+			releaseAll(owned)
+			return nil, nil, err
+		}
+		owned = append(owned, cast[i])
+	}
+	return cast, func() { releaseAll(owned) }, nil
 }
 
 // passOn hands a call to arrow-go. Inputs on which arrow-go panics in a goroutine of its own are rebuilt first.

@@ -59,7 +59,8 @@ var nullOps = []op{
 		cpu: word(func(a, _ uint64) uint64 { return a }),
 	},
 	{
-		name: "is_null_or_nan", arity: 1, types: floatTypes, nulls: never, cross: crossCompare,
+		name: "is_null_or_nan", doc: FunctionDoc{Summary: "Whether a row is null or NaN", ArgNames: []string{"values"}},
+		arity: 1, types: floatTypes, nulls: never, cross: crossCompare,
 		gpu: msl.Expr{Value: "!va || is_nan(a)", Valid: "true"},
 		cpu: blockKernels{}.and(test(cpu.IsNaN[float32], orNull), test(cpu.IsNaN[float64], orNull)),
 	},
@@ -69,7 +70,8 @@ var nullOps = []op{
 		cpu: blockKernels{}.and(test(cpu.IsNaN[float32], andValid), test(cpu.IsNaN[float64], andValid)),
 	},
 	{
-		name: "is_nan_propagate", arity: 1, types: nanTypes, cross: crossCompare, gpu: msl.Expr{Value: "is_nan(a)"},
+		name: "is_nan_propagate", doc: FunctionDoc{Summary: "Whether a row is NaN, null for null", ArgNames: []string{"values"}},
+		arity: 1, types: nanTypes, cross: crossCompare, gpu: msl.Expr{Value: "is_nan(a)"},
 		cpu: integers(noNaN, noNaN, noNaN, noNaN, noNaN, noNaN, noNaN, noNaN).
 			and(test(cpu.IsNaN[float32], asIs), test(cpu.IsNaN[float64], asIs)),
 	},

@@ -56,6 +56,7 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 	c := &call{
 		casts: p.casts, rounds: p.rounds, out: p.out, in: p.in, ins: [2]msl.Type{p.in, p.in}, cross: o.cross,
 		admit: admitKey{op: o.name, in: p.in, out: p.result(), validity: p.validity},
+		nulls: func(a, b bool) bool { return o.nulls != never && (a || b) },
 		cpu:   func(ctx context.Context, args []Datum) (Datum, error) { return o.execute(ctx, p, args) },
 	}
 	if p.narrow != nil {
@@ -64,9 +65,10 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 	switch {
 	case o.gpu.Value == "":
 		c.noGPU = "no GPU kernel"
-	case !p.plain():
+	case !p.plain(in, &c.dicts):
 		c.noGPU = fmt.Sprintf("%s needs a cast, which has no GPU kernel", typeList(in))
 	default:
+		c.admit.dicts = c.dicts
 		c.gpu = func(r *recorder, args []*value) (*value, error) { return o.record(r, p, args) }
 	}
 	return c, nil

@@ -16,6 +16,9 @@ const bindAlign = 16
 // input brings a datum to the device: where it lies if the device sees that memory, wrapped if its pages allow, else
 // copied.
 func (r *recorder) input(d Datum, c *call, arg int) (*value, error) {
+	if index := c.dicts[arg]; index != msl.NoType {
+		return r.lookedUp(d, index, c.ins[arg])
+	}
 	cols, err := columnsOf(d, c.ins[arg], c.admit.validity)
 	if err != nil {
 		return nil, err

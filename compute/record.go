@@ -71,6 +71,7 @@ func (p part) slice(start, n int) part {
 // recorder encodes calls for one submission. Everything it allocates lives until the work has ended.
 type recorder struct {
 	e       *engine
+	ctx     context.Context
 	c       gpu.Commands
 	out     arrowmem.Allocator // where results come from
 	epoch   int
@@ -78,7 +79,6 @@ type recorder struct {
 	fails   []failWord
 	results []*arrowmem.Buffer
 	shared  map[selectionKey]*selection
-	none    place
 	event   gpu.Event
 }
 
@@ -91,7 +91,7 @@ type failWord struct {
 }
 
 func (e *engine) newRecorder(ctx context.Context) *recorder {
-	return &recorder{e: e, c: e.dev.Commands(), out: GetAllocator(ctx), epoch: 1}
+	return &recorder{e: e, ctx: ctx, c: e.dev.Commands(), out: GetAllocator(ctx), epoch: 1}
 }
 
 // release gives back what the recorder still holds: results that became arrays have their own references.
@@ -159,18 +159,6 @@ func (r *recorder) adopt(b *arrowmem.Buffer) (*arrowmem.Buffer, place, error) {
 	}
 	r.c.Retain(b, b.Release)
 	return b, place{buf: ref.Buffer(), off: ref.Offset()}, nil
-}
-
-// absent is something to bind where a kernel has a buffer that it will not read.
-func (r *recorder) absent() (place, error) {
-	if r.none.buf == nil {
-		_, p, err := r.scratch(128)
-		if err != nil {
-			return p, err
-		}
-		r.none = p
-	}
-	return r.none, nil
 }
 
 // bytesOf is a parameter struct as a kernel reads it.

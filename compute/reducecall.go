@@ -43,7 +43,8 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 		return nil, err
 	}
 	c := &call{
-		out: p.out, in: p.in, ins: [2]msl.Type{p.in}, cross: a.cross,
+		nulls: func(bool, bool) bool { return a.name != "count" },
+		out:   p.out, in: p.in, ins: [2]msl.Type{p.in}, cross: a.cross,
 		admit: admitKey{
 			op: a.name, in: p.in, mode: mode, skipNulls: opts.SkipNulls,
 			validity: p.reduction == msl.OpCount,

@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -124,6 +125,47 @@ func TestOneGoroutineServesManyWaiters(t *testing.T) {
 	for _, w := range works {
 		require.EqualValues(t, 1, w.finished.Load())
 	}
+}
+
+// TestWaitStress has waiters come, go and hand their roles over at random times. A lost wake-up would hang it.
+func TestWaitStress(t *testing.T) {
+	settings(t)
+	SetSpinMicroseconds(30)
+	d := newFake(t)
+	broken := errors.New("broken")
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(g)))
+			for range 150 {
+				var err error
+				if r.IntN(4) == 0 {
+					err = broken
+				}
+				w := d.start(err)
+				time.AfterFunc(time.Duration(r.IntN(200))*time.Microsecond, func() { close(w.end) })
+				if r.IntN(3) == 0 {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(100))*time.Microsecond)
+					if got := w.Wait(ctx); got != nil && !errors.Is(got, context.DeadlineExceeded) && got != err {
+						t.Error(got)
+					}
+					cancel()
+				}
+				if got := w.Wait(context.Background()); got != err {
+					t.Errorf("got %v, want %v", got, err)
+				}
+				if w.finished.Load() != 1 {
+					t.Error("finished ", w.finished.Load(), " times")
+				}
+			}
+		})
+	}
+	all.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	require.Empty(t, d.flying)
+	require.Zero(t, d.parked)
+	require.False(t, d.spinning)
 }
 
 func TestContextEndsTheWaitingOnly(t *testing.T) {

@@ -7,7 +7,7 @@ type result struct {
 	Valid  string
 }
 
-// nulls follows the options of aggregates.
+// nullRule says when an aggregate is valid: enough valid rows, and no nulls unless they are skipped.
 const nullRule = "s.valid >= (ulong)p.min_count && (p.skip_nulls != 0u || s.valid == s.rows)"
 
 // kleeneRule is nullRule where rows that decide outweigh nulls.

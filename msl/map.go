@@ -19,8 +19,8 @@ func HasOutValid(k Key) bool {
 	return nulls && (k.Skeleton == Gather || k.Skeleton == Map && exprs[k.Op].Valid != "true")
 }
 
-// Fails says whether a kernel of this key writes error bits: Err is bound then, and only then.
-func Fails(k Key) bool {
+// HasErr says whether a Map or Gather of this key writes error bits: Err is bound then, and only then.
+func HasErr(k Key) bool {
 	return k.Skeleton == Gather || k.Skeleton == Map && exprs[k.Op].Fails
 }
 
@@ -55,9 +55,9 @@ func describeMap(k *kernel) error {
 	in := "device const " + k.In.Storage + "* "
 	k.bind(MapParams{}, MapArgs,
 		parameter{reads, MapA, in + "a_in"},
-		parameter{k.ANulls(), MapAValid, "device const uint* a_valid"},
+		parameter{k.ANulls() && k.Inputs[0].Validity != "", MapAValid, "device const uint* a_valid"},
 		parameter{two, MapB, in + "b_in"},
-		parameter{k.BNulls(), MapBValid, "device const uint* b_valid"},
+		parameter{k.BNulls() && k.Inputs[1].Validity != "", MapBValid, "device const uint* b_valid"},
 		parameter{true, MapOut, "device " + k.Out.Storage + "* out"},
 		parameter{k.HasOutValid, MapOutValid, "device uint* out_valid"},
 		parameter{k.Fails, MapErr, "device atomic_uint* error"},

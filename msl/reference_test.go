@@ -166,9 +166,10 @@ func truth(b bool) uint64 {
 
 // references gives the meaning of the tested ops.
 var references = map[string]func(row) answer{
-	"is_null":          func(r row) answer { return answer{value: truth(!r.va), valid: true} },
-	"is_null_nan":      func(r row) answer { return answer{value: truth(!r.va || isNaN(r.t, r.a)), valid: true} },
-	"is_not_null":      func(r row) answer { return answer{value: truth(r.va), valid: true} },
+	"is_null":          func(r row) answer { return answer{value: 1 - r.a, valid: true} }, // of validity as a column
+	"is_not_null":      func(r row) answer { return answer{value: r.a, valid: true} },
+	"test_is_valid":    func(r row) answer { return answer{value: truth(r.va), valid: true} },
+	"is_null_or_nan":   func(r row) answer { return answer{value: truth(!r.va || isNaN(r.t, r.a)), valid: true} },
 	"is_nan":           func(r row) answer { return answer{value: truth(r.va && isNaN(r.t, r.a)), valid: true} },
 	"is_nan_propagate": func(r row) answer { return answer{value: truth(isNaN(r.t, r.a)), valid: r.va} },
 	"not":              func(r row) answer { return answer{value: 1 - r.a, valid: r.va} },
@@ -183,10 +184,10 @@ var references = map[string]func(row) answer{
 		a.value = 1 - a.value
 		return a
 	},
-	"negate":           func(r row) answer { return unary(r, true, true) },
-	"negate_unchecked": func(r row) answer { return unary(r, false, true) },
-	"abs":              func(r row) answer { return unary(r, true, negative(r)) },
-	"abs_unchecked":    func(r row) answer { return unary(r, false, negative(r)) },
+	"test_negate":           func(r row) answer { return unary(r, true, true) },
+	"test_negate_unchecked": func(r row) answer { return unary(r, false, true) },
+	"test_abs":              func(r row) answer { return unary(r, true, negative(r)) },
+	"test_abs_unchecked":    func(r row) answer { return unary(r, false, negative(r)) },
 }
 
 func bitsOf(t msl.Type) int { return 8 * width(t) }
@@ -227,7 +228,7 @@ func kleene(r row, x, y uint64) answer {
 }
 
 func init() {
-	for name, op := range map[string]byte{"add": '+', "subtract": '-', "multiply": '*', "divide": '/'} {
+	for name, op := range map[string]byte{"add": '+', "sub": '-', "multiply": '*', "divide": '/'} {
 		for _, checked := range []bool{true, false} {
 			n := name
 			if !checked {

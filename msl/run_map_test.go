@@ -14,7 +14,7 @@ import (
 func TestRunMap(t *testing.T) {
 	d := device(t)
 	turn := 0
-	for _, k := range mapKeys() {
+	for _, k := range append(mapKeys(), unusedKeys()...) {
 		ref := references[k.Op]
 		if ref == nil {
 			t.Fatalf("%s has no reference", k.Op)
@@ -33,7 +33,7 @@ func TestRunMap(t *testing.T) {
 			name, _, _ := msl.Text(v)
 			t.Run(name, func(t *testing.T) {
 				list := lengths
-				if msl.Fails(v) {
+				if msl.HasErr(v) {
 					list = append(list, 40, 40, 41, 41, 42, 42, 43, 43, 44, 44)
 				}
 				for j, n := range list {
@@ -45,7 +45,7 @@ func TestRunMap(t *testing.T) {
 }
 
 // thorough are the ops that are run in every variant.
-var thorough = map[string]bool{"add": true, "add_unchecked": true, "less": true, "and_kleene": true, "is_null": true}
+var thorough = map[string]bool{"add": true, "add_unchecked": true, "less": true, "and_kleene": true, "test_is_valid": true}
 
 func testMap(t *testing.T, d gpu.Device, k msl.Key, ref func(row) answer, n, turn int) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -12,16 +13,20 @@ import (
 	"github.com/broadhead-go/broadhead/msl"
 )
 
-// device opens the emulator, on which kernels are checked while they run: a race, an access out of bounds or a barrier
-// in divergent flow fails the launch.
+// device opens what kernels run on: Metal on a Mac, elsewhere the emulator, which checks them while they run (a race, an
+// access out of bounds or a barrier in divergent flow fails the launch).
 func device(t *testing.T) gpu.Device {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("runs kernels on the emulator, which needs g++; -short leaves this out")
+		t.Skip("runs kernels on a GPU or the emulator, which -short leaves out")
 	}
-	d, err := gpu.Open("emulator")
+	name := map[string]string{"darwin": "metal", "linux": "emulator"}[runtime.GOOS]
+	if name == "" {
+		t.Skip("there is no Metal and no emulator on " + runtime.GOOS)
+	}
+	d, err := gpu.Open(name)
 	if err != nil {
-		t.Fatalf("kernels are tested on the emulator, which needs g++ (use -short to leave this out): %v", err)
+		t.Fatalf("kernels are tested on the device %s (use -short to leave this out): %v", name, err)
 	}
 	return d
 }

@@ -14,7 +14,7 @@ func TestKernels(t *testing.T) {
 	identifier := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	helper := regexp.MustCompile(`(?m)^(?:static inline [a-z0-9]+|struct|#define) ([A-Za-z0-9_]+)`)
 	names := map[string]msl.Key{}
-	for _, k := range msl.Keys(mapKeys()...) {
+	for _, k := range msl.Keys(append(mapKeys(), unusedKeys()...)...) {
 		name, text, err := msl.Text(k)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestNames(t *testing.T) {
 		"equal_i64_bnulls_pending":       {Skeleton: msl.Map, Op: "equal", In: msl.I64, Out: msl.Bool, Flags: msl.BNulls | msl.Pending, Caps: msl.Float64},
 		"equal_i64_to_i64":               {Skeleton: msl.Map, Op: "equal", In: msl.I64, Out: msl.I64},
 		"add_unchecked_i32_to_i64":       {Skeleton: msl.Map, Op: "add_unchecked", In: msl.I32, Out: msl.I64},
-		"is_not_null_u8_nulls":           {Skeleton: msl.Map, Op: "is_not_null", In: msl.U8, Out: msl.Bool, Flags: msl.ANulls},
+		"test_is_valid_u8_nulls":         {Skeleton: msl.Map, Op: "test_is_valid", In: msl.U8, Out: msl.Bool, Flags: msl.ANulls},
 		"sum_i64_nulls":                  {Skeleton: msl.Reduce, Op: msl.OpSum, In: msl.I64, Flags: msl.ANulls},
 		"count_nulls":                    {Skeleton: msl.Reduce, Op: msl.OpCount, In: msl.I8, Flags: msl.ANulls},
 		"count_true":                     {Skeleton: msl.Reduce, Op: msl.OpBool, In: msl.Bool},
@@ -129,7 +129,7 @@ func TestAnyKey(t *testing.T) {
 		}
 		msl.Groups(k, r.Uint64())
 		msl.HasOutValid(k)
-		msl.Fails(k)
+		msl.HasErr(k)
 		if k.Skeleton == msl.Finish && err == nil {
 			if _, err := msl.StateKey(k); err != nil {
 				t.Fatal(err)

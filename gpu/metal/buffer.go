@@ -3,6 +3,7 @@
 package metal
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/broadhead-go/broadhead/gpu"
@@ -13,6 +14,8 @@ const (
 	optionsShared  = 0<<4 | 1<<8
 	optionsPrivate = 2<<4 | 1<<8
 )
+
+var errNoSize = errors.New("metal: an allocation's size must be positive")
 
 // buffer is an MTLBuffer and the memory under it.
 type buffer struct {
@@ -33,7 +36,7 @@ func (d *device) Alloc(n int, place gpu.Place) (gpu.Buffer, error) {
 	defer d.leave()
 	switch {
 	case n <= 0:
-		return nil, fmt.Errorf("metal: allocation of %d bytes: the size must be positive", n)
+		return nil, errNoSize
 	case int64(n) > d.info.MaxBufferBytes-pageSize:
 		return nil, fmt.Errorf("%w: %d bytes; a buffer has at most %d", gpu.ErrOutOfMemory, n, d.info.MaxBufferBytes)
 	}

@@ -88,11 +88,45 @@ func TestCosts(t *testing.T) {
 	for range 2 * metal.KeptSlots {
 		op()
 	}
+	defer gpu.SetSpinMicroseconds(gpu.SpinMicroseconds())
+	gpu.SetSpinMicroseconds(1_000_000) // a waiter that sleeps needs more
 	allocations := testing.AllocsPerRun(200, op)
 	t.Logf("%d messages, %v allocations", messages, allocations)
 	require.LessOrEqual(t, messages, uint64(12))
 	if !raceEnabled {
 		require.LessOrEqual(t, allocations, 3.0)
+	}
+}
+
+// BenchmarkRoundTrip is one empty dispatch from its recording to the end of its wait.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, low := range []bool{true, false} {
+		b.Run(fmt.Sprintf("lowlatency=%v", low), func(b *testing.B) {
+			defer gpu.SetLowLatencyWait(gpu.LowLatencyWait())
+			gpu.SetLowLatencyWait(low)
+			devices, err := emulator.Open()
+			require.NoError(b, err)
+			d := devices[0]
+			defer d.Close()
+			p, err := d.Compile(gpu.Source{Name: "none", Text: "kernel void none(device int* a [[buffer(0)]]) {}"})
+			require.NoError(b, err)
+			defer p.Release()
+			buf, err := d.Alloc(64, gpu.Shared)
+			require.NoError(b, err)
+			defer buf.Release()
+			args := []gpu.Arg{{Buf: buf}}
+			for b.Loop() {
+				c := d.Commands()
+				c.Dispatch(p, 1, 32, args)
+				e, err := c.Commit()
+				if err == nil {
+					err = e.Wait(context.Background())
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

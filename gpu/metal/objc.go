@@ -91,7 +91,6 @@ type session struct {
 	nserr uintptr // where methods leave an NSError
 
 	// Scratch of the encoder.
-	sizeScratch
 	buffers, offsets [maxArgs]uintptr
 }
 

@@ -5,9 +5,6 @@ package metal
 // size is an MTLSize.
 type size struct{ width, height, depth uintptr }
 
-// sizeScratch: a session needs no memory for them.
-type sizeScratch struct{}
-
 // sendSizes passes two structs of 24 bytes by value. On amd64 they are copied to the stack: zeros fill the four integer
 // registers that self and _cmd leave, so that what follows goes there.
 func (s *session) sendSizes(to id, sel selector, a, b size) {

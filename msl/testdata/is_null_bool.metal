@@ -6,6 +6,11 @@ static inline ulong group_index(uint3 tg) {
     return (ulong)tg.y * 65536ul + (ulong)tg.x;
 }
 
+// Bit i of a bitmap.
+static inline bool bit_at(device const uint* p, ulong i) {
+    return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
+}
+
 // One bit a lane.
 static inline uint ballot(bool b) {
     return (uint)(simd_vote::vote_t)simd_ballot(b);
@@ -21,13 +26,9 @@ struct Args {
     uint b_stride;
 };
 
-// Bit i of a bitmap.
-static inline bool bit_at(device const uint* p, ulong i) {
-    return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
-}
-
-// out = !va
+// out = !a
 kernel void is_null_bool(
+    device const uint* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
     constant Args& p [[buffer(8)]],
     uint3 tg [[threadgroup_position_in_grid]],
@@ -42,15 +43,16 @@ kernel void is_null_bool(
         if (first >= p.n) break;
         ulong row = first + lane;
         bool live = row < n;
-        bool va = live;
-        bool r = !va;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool r = !a;
         uint word = ballot(live && r);
         if (lane == 0u) out[first >> 5] = word;
     }
 }
 
-// out = !va
+// out = !a
 kernel void is_null_bool_pending(
+    device const uint* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
     device const ulong* len [[buffer(7)]],
     constant Args& p [[buffer(8)]],
@@ -66,16 +68,16 @@ kernel void is_null_bool_pending(
         if (first >= p.n) break;
         ulong row = first + lane;
         bool live = row < n;
-        bool va = live;
-        bool r = !va;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool r = !a;
         uint word = ballot(live && r);
         if (lane == 0u) out[first >> 5] = word;
     }
 }
 
-// out = !va
+// out = !a
 kernel void is_null_bool_nulls(
-    device const uint* a_valid [[buffer(1)]],
+    device const uint* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
     constant Args& p [[buffer(8)]],
     uint3 tg [[threadgroup_position_in_grid]],
@@ -90,16 +92,16 @@ kernel void is_null_bool_nulls(
         if (first >= p.n) break;
         ulong row = first + lane;
         bool live = row < n;
-        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        bool r = !va;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool r = !a;
         uint word = ballot(live && r);
         if (lane == 0u) out[first >> 5] = word;
     }
 }
 
-// out = !va
+// out = !a
 kernel void is_null_bool_nulls_pending(
-    device const uint* a_valid [[buffer(1)]],
+    device const uint* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
     device const ulong* len [[buffer(7)]],
     constant Args& p [[buffer(8)]],
@@ -115,8 +117,8 @@ kernel void is_null_bool_nulls_pending(
         if (first >= p.n) break;
         ulong row = first + lane;
         bool live = row < n;
-        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        bool r = !va;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool r = !a;
         uint word = ballot(live && r);
         if (lane == 0u) out[first >> 5] = word;
     }

@@ -76,7 +76,7 @@ func run(ctx context.Context, c config) (passed, failed int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 
-	tests, err := prepare(temp, arrowDir, ourDir, c)
+	tests, err := prepare(ctx, temp, arrowDir, ourDir, c)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -63,8 +63,14 @@ func goCommand(ctx context.Context, args ...string) ([]byte, error) {
 
 // prepare fills temp with the copy, the tests and a go.work file, and returns
 // the names of the tests to run.
-func prepare(temp, arrowDir, ourDir string, c config) ([]string, error) {
-	work := fmt.Sprintf("go 1.25.0\n\nuse (\n\t./arrow-go\n\t%q\n)\n", ourDir)
+func prepare(ctx context.Context, temp, arrowDir, ourDir string, c config) ([]string, error) {
+	// A module's go version is never below that of one it requires, so ours
+	// serves for both.
+	version, err := goCommand(ctx, "list", "-m", "-f", "{{.GoVersion}}")
+	if err != nil {
+		return nil, err
+	}
+	work := fmt.Sprintf("go %s\n\nuse (\n\t./arrow-go\n\t%q\n)\n", bytes.TrimSpace(version), ourDir)
 	if err := os.WriteFile(filepath.Join(temp, "go.work"), []byte(work), 0o644); err != nil {
 		return nil, err
 	}

@@ -163,6 +163,7 @@ func compileInto(ctx context.Context, c compiler, folder string) error {
 	args = append(args, unitName, "-o", libraryName, "-ldl")
 	cmd := exec.CommandContext(ctx, c.command[0], args...)
 	cmd.Dir = temporary
+	cmd.WaitDelay = time.Second // the compiler's children may hold its output open
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("emulator: %s: %w\n%s", strings.Join(c.command, " "), err, out)
 	}

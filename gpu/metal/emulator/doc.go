@@ -1,16 +1,59 @@
 // Package emulator is a Metal for Linux: a small Objective-C runtime and Metal
 // framework in C++ that package gpu/metal drives exactly as it drives the
 // real one. Kernels are MSL text, compiled by g++ when the program asks for
-// them, and run on the CPU over memory that host and "GPU" share.
-//
-// It is for tests and development, not for speed. Kernels are checked by
-// default: races, accesses out of bounds, uninitialised threadgroup memory,
-// divergent barriers and commands that nothing orders are errors that name
-// the kernel, the buffer, the thread and the line of MSL. So is misuse of the
-// API. A broken rule ends the process with a message, or is recorded after
-// [Record].
+// them, and run on the CPU over memory that host and "GPU" share. It is for
+// tests and development, not for speed.
 //
 // The C++ sources are in folder src and embedded; [Build] compiles them once
-// into the user's cache folder. Options and the violations that tests look
-// for are listed in src/control.h and src/README.md.
+// into the user's cache folder, [Lib] loads the result.
+//
+// # Rules
+//
+// The emulator is a strict and weak machine. What breaks a rule is a
+// violation: the process ends with a message, or, after [Record], the message
+// is kept for [Violations] and the command buffer ends in error. A message
+// begins with its kind:
+//
+//	unrecognized-selector, bad-selector, bad-object, use-after-free, nil-message,
+//	no-pool, pool, nsstring, nsarray           the Objective-C runtime
+//	buffer, foreign-device, encoder, dispatch,
+//	blit, commit, event, fence, handler        the Metal API
+//	out-of-bounds, write-to-constant, poisoned,
+//	misaligned, uninitialised, data-race       memory, within a dispatch
+//	missing-barrier                            memory, between commands
+//	divergent-barrier, divergent-simd,
+//	threadgroup-memory, division, timeout      control flow and limits
+//
+// Kernels are checked by default, by call-outs that the compiler puts before
+// each access; messages name the kernel, the buffer, the thread and the line
+// of MSL. Text that Metal's compiler would reject (double, 64-bit atomics,
+// simd_sum of long, other orders than relaxed ...) fails to compile.
+//
+// Buffers made with MTLResourceHazardTrackingModeUntracked are ordered by
+// barriers, fences, events and by what the host has seen complete; nothing
+// else. Arithmetic on float flushes subnormals and is not contracted.
+//
+// # Options
+//
+// [SetOption], or METALEMU_OPTIONS="name=value,..." when the process starts:
+//
+//	sanitize=1           check kernels; 0 is for benchmarks only
+//	opt=1                optimisation level of kernels
+//	order=0              order of what is not ordered: 0 forward, 1 backward,
+//	                     above: the seed of a permutation
+//	threads=2            OS threads of one unchecked dispatch
+//	simdstrict=1         all lanes must reach a SIMD-group operation
+//	nilstrict=0          1: a message to nil is a violation
+//	page=16384           alignment of memory that is wrapped without a copy
+//	devices=1            devices that MTLCopyAllDevices lists (also METALEMU_DEVICES)
+//	delay_us=0           a command buffer starts this long after its commit
+//	status_lag_us=0      its status follows its last signal by this long
+//	fail_command=0       N: the N-th next command buffer fails; likewise
+//	                     fail_library, fail_pipeline, fail_alloc
+//	kernel_timeout_ms    a checked dispatch that runs longer fails
+//	event_timeout_ms     a command buffer that waits longer for an event fails
+//	lost=0               1: every command buffer fails
+//
+// METALEMU_CACHE names the folder of compiled kernels, METALEMU_CXX (else
+// CXX, else g++) their compiler.
 package emulator

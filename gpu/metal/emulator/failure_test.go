@@ -110,18 +110,15 @@ func TestInjectedFailures(t *testing.T) {
 		release(b.id)
 	}
 	m := mapPages(t, 1<<14)
-	wrap := func() id {
-		return send(objc.device, "newBufferWithBytesNoCopy:length:options:deallocator:", uintptr(unsafe.Pointer(&m[0])), uintptr(len(m)), untracked, 0)
-	}
 	SetOption("fail_alloc", 1)
-	if b := wrap(); b != 0 {
+	if b := wrapBuffer(m); b.id != 0 {
 		t.Error("fail_alloc: a wrapped buffer was made")
 	}
-	if b := wrap(); b == 0 {
+	b := wrapBuffer(m)
+	if b.id == 0 {
 		t.Error("after fail_alloc: no buffer")
-	} else {
-		release(b)
 	}
+	release(b.id)
 	if b := send(objc.device, "newBufferWithLength:options:", 1<<40, untracked); b != 0 {
 		t.Error("a buffer of 1 TiB was made")
 	}
@@ -217,7 +214,10 @@ type blockLiteral struct {
 
 // Eight goroutines share a queue, each with its own buffers and handlers.
 func TestConcurrentUse(t *testing.T) {
-	p := pipelineOf(t, kernelSource("threadgroup uint x[64]; x[lid] = a[i]; threadgroup_barrier(mem_flags::mem_threadgroup); b[i] = x[63 - lid] + simd_sum(1u);"))
+	p := pipelineOf(t, kernelSource(`threadgroup uint x[64];
+x[lid] = a[i];
+threadgroup_barrier(mem_flags::mem_threadgroup);
+b[i] = x[63 - lid] + simd_sum(1u);`))
 	var handled atomic.Int64
 	block := &blockLiteral{flags: 1 << 28, descriptor: new([2]uintptr)}
 	block.invoke = purego.NewCallback(func(_, cb uintptr) uintptr {
@@ -281,7 +281,9 @@ func TestTypeEncodings(t *testing.T) {
 			"newBufferWithBytesNoCopy:length:options:deallocator:": "@@:^vQQ@?", "newSharedEvent": "@@:", "newFence": "@@:",
 			"newLibraryWithSource:options:error:": "@@:@@^@", "newComputePipelineStateWithFunction:error:": "@@:@^@",
 		},
-		"MTLCompileOptions":          {"setFastMathEnabled:": "v@:B", "setMathMode:": "v@:q", "setLanguageVersion:": "v@:Q", "respondsToSelector:": "B@::"},
+		"MTLCompileOptions": {
+			"setFastMathEnabled:": "v@:B", "setMathMode:": "v@:q", "setLanguageVersion:": "v@:Q", "respondsToSelector:": "B@::",
+		},
 		"EmuMTLLibrary":              {"newFunctionWithName:": "@@:@"},
 		"EmuMTLComputePipelineState": {"maxTotalThreadsPerThreadgroup": "Q@:", "threadExecutionWidth": "Q@:"},
 		"EmuMTLBuffer":               {"contents": "^v@:", "length": "Q@:"},
@@ -297,12 +299,16 @@ func TestTypeEncodings(t *testing.T) {
 			"setBytes:length:atIndex:": "v@:^vQQ", "setThreadgroupMemoryLength:atIndex:": "v@:QQ",
 			"dispatchThreadgroups:threadsPerThreadgroup:": "v@:{MTLSize=QQQ}{MTLSize=QQQ}",
 			"memoryBarrierWithScope:":                     "v@:Q", "memoryBarrierWithResources:count:": "v@:^@Q",
-			"updateFence:": "v@:@", "waitForFence:": "v@:@", "useResource:usage:": "v@:@Q", "endEncoding": "v@:", "setLabel:": "v@:@",
+			"updateFence:": "v@:@", "waitForFence:": "v@:@", "useResource:usage:": "v@:@Q",
+			"endEncoding": "v@:", "setLabel:": "v@:@",
 		},
 		"EmuMTLBlitCommandEncoder": {
-			copyName: "v@:@Q@QQ", "fillBuffer:range:value:": "v@:@{_NSRange=QQ}C", "updateFence:": "v@:@", "waitForFence:": "v@:@", "endEncoding": "v@:",
+			copyName: "v@:@Q@QQ", "fillBuffer:range:value:": "v@:@{_NSRange=QQ}C",
+			"updateFence:": "v@:@", "waitForFence:": "v@:@", "endEncoding": "v@:",
 		},
-		"EmuMTLSharedEvent": {"signaledValue": "Q@:", "setSignaledValue:": "v@:Q", "waitUntilSignaledValue:timeoutMS:": "B@:QQ"},
+		"EmuMTLSharedEvent": {
+			"signaledValue": "Q@:", "setSignaledValue:": "v@:Q", "waitUntilSignaledValue:timeoutMS:": "B@:QQ",
+		},
 		"NSError":           {"localizedDescription": "@@:", "code": "q@:", "domain": "@@:"},
 		"NSArray":           {"count": "Q@:", "objectAtIndex:": "@@:Q"},
 	} {

@@ -4,6 +4,7 @@ package emulator
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"sync"
@@ -29,7 +30,8 @@ var objc struct {
 func TestMain(m *testing.M) {
 	handle, err := Lib()
 	if err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	for name, p := range map[string]*uintptr{
 		"objc_msgSend":                 &objc.msgSend,
@@ -45,7 +47,8 @@ func TestMain(m *testing.M) {
 		"method_getTypeEncoding":       &objc.typeEncoding,
 	} {
 		if *p, err = purego.Dlsym(handle, name); err != nil {
-			panic(err)
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
 	}
 	purego.RegisterFunc(&objc.gpuTime, objc.msgSend)
@@ -131,6 +134,11 @@ type buffer struct{ id }
 
 func newBuffer(bytes int) buffer {
 	return buffer{send(objc.device, "newBufferWithLength:options:", uintptr(bytes), untracked)}
+}
+
+func wrapBuffer(memory []byte) buffer {
+	return buffer{send(objc.device, "newBufferWithBytesNoCopy:length:options:deallocator:",
+		uintptr(unsafe.Pointer(&memory[0])), uintptr(len(memory)), untracked, 0)}
 }
 
 func words[T any](b buffer) []T {

@@ -115,9 +115,8 @@ func TestAddThroughEveryLayer(t *testing.T) {
 	}
 }
 
-// In every order of threadgroups and SIMD-groups the answer is the same.
-func TestSum64(t *testing.T) {
-	library, err := newLibrary(header + `
+// sum64 adds up longs: each of the groups of 128 threads gives one partial sum.
+const sum64 = header + `
 constant uint kGroup = 128;
 static inline long down(long v, ushort d) { return as_type<long>(simd_shuffle_down(as_type<uint2>(v), d)); }
 static inline long group_sum(long s, threadgroup long* tile, uint lane, uint sg) {
@@ -140,14 +139,20 @@ kernel void k(device const long* in [[buffer(0)]], device long* out [[buffer(1)]
 	}
 	long total = group_sum(s, tile, lane, sg);
 	if (lid == 0) out[tg] = total;
-}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newPipeline(library, "k")
-	if err != nil {
-		t.Fatal(err)
-	}
+}`
+
+func runSum64(p id, n, groups, each int, in, out buffer) error {
+	return commit(func(cb id) {
+		e := send(cb, "computeCommandEncoder")
+		setBytes(e, struct{ n, each uint32 }{uint32(n), uint32(each)}, 2)
+		encode(e, p, groups, 128, in, out)
+		send(e, "endEncoding")
+	})
+}
+
+// In every order of threadgroups and SIMD-groups the answer is the same.
+func TestSum64(t *testing.T) {
+	p := pipelineOf(t, sum64)
 	const n, groups, each = 5000, 10, 4
 	in, out := newBuffer(n*8), newBuffer(groups*8)
 	var want int64
@@ -160,12 +165,7 @@ kernel void k(device const long* in [[buffer(0)]], device long* out [[buffer(1)]
 		t.Run(fmt.Sprint("order=", order), func(t *testing.T) {
 			set(t, "order", order, 0)
 			expect(t, func() {
-				err := commit(func(cb id) {
-					e := send(cb, "computeCommandEncoder")
-					setBytes(e, struct{ n, each uint32 }{n, each}, 2)
-					encode(e, p, groups, 128, in, out)
-					send(e, "endEncoding")
-				})
+				err := runSum64(p, n, groups, each, in, out)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -216,5 +216,37 @@ func TestNoContraction(t *testing.T) {
 	}
 	if got := words[float32](b); got[0] != 0 || got[1] != 0x1p-24 {
 		t.Fatalf("got %v, want [0 %v]", got[:2], 0x1p-24)
+	}
+}
+
+// A million rows, as the kernels of package msl see them.
+func BenchmarkSum64(b *testing.B) {
+	for _, mode := range []string{"unchecked", "checked"} {
+		b.Run(mode, func(b *testing.B) {
+			if mode == "unchecked" {
+				set(b, "sanitize", 0, 1)
+			}
+			p := pipelineOf(b, sum64)
+			const n, each = 1_000_000, 16
+			groups := (n + 128*each - 1) / (128 * each)
+			in, out := newBuffer(n*8), newBuffer(groups*8)
+			defer release(in.id)
+			defer release(out.id)
+			for b.Loop() {
+				if err := runSum64(p, n, groups, each, in, out); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkEmptyLaunch(b *testing.B) {
+	p := pipelineOf(b, kernelSource("if (i == 0) b[0] = a[0];"))
+	x, y := newBuffer(4096), newBuffer(4096)
+	for b.Loop() {
+		if err := launch(p, 1, 32, x, y); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

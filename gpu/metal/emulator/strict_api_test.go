@@ -55,8 +55,12 @@ func TestMisuseIsFound(t *testing.T) {
 		parts []string
 		f     func()
 	}{
-		{"unknown selector", []string{"unrecognized-selector", "[EmuMTLDevice fooBar:]"}, func() { send(objc.device, "fooBar:", 1) }},
-		{"unknown class method", []string{"unrecognized-selector", "+[NSString frob]"}, func() { send(class("NSString"), "frob") }},
+		{"unknown selector", []string{"unrecognized-selector", "[EmuMTLDevice fooBar:]"}, func() {
+			send(objc.device, "fooBar:", 1)
+		}},
+		{"unknown class method", []string{"unrecognized-selector", "+[NSString frob]"}, func() {
+			send(class("NSString"), "frob")
+		}},
 		{"no selector", []string{"bad-selector"}, func() { raw(objc.msgSend, objc.device, 12345) }},
 		{"wild pointer", []string{"bad-object"}, func() {
 			var z [64]byte
@@ -102,7 +106,8 @@ func TestMisuseIsFound(t *testing.T) {
 		}},
 		{"string that is not UTF-8", []string{"nsstring", "encoding 1"}, func() {
 			b := []byte("x")
-			release(send(send(class("NSString"), "alloc"), "initWithBytes:length:encoding:", uintptr(unsafe.Pointer(&b[0])), 1, 1))
+			s := send(class("NSString"), "alloc")
+			release(send(s, "initWithBytes:length:encoding:", uintptr(unsafe.Pointer(&b[0])), 1, 1))
 		}},
 
 		{"commit with open encoder", []string{"commit", "endEncoding is missing"}, func() {
@@ -249,12 +254,10 @@ func TestMisuseIsFound(t *testing.T) {
 
 		{"empty buffer", []string{"buffer", "length 0"}, func() { newBuffer(0) }},
 		{"no-copy pointer not aligned", []string{"buffer", "multiples of the page size"}, func() {
-			m := mapPages(t, 1<<15)
-			send(objc.device, "newBufferWithBytesNoCopy:length:options:deallocator:", uintptr(unsafe.Pointer(&m[64])), 1<<14, untracked, 0)
+			wrapBuffer(mapPages(t, 1<<15)[64 : 64+1<<14])
 		}},
 		{"no-copy length not aligned", []string{"buffer", "multiples of the page size"}, func() {
-			m := mapPages(t, 1<<15)
-			send(objc.device, "newBufferWithBytesNoCopy:length:options:deallocator:", uintptr(unsafe.Pointer(&m[0])), 100, untracked, 0)
+			wrapBuffer(mapPages(t, 1<<15)[:100])
 		}},
 		{"copy past the end", []string{"blit", "destination buffer of 64 bytes"}, func() {
 			small := newBuffer(64)
@@ -278,6 +281,20 @@ func TestMisuseIsFound(t *testing.T) {
 				e := send(cb, "blitCommandEncoder")
 				send(e, "fillBuffer:range:value:", b.id, 96, 32, 1)
 				send(e, "endEncoding")
+			})
+		}},
+		{"unretained fence freed too early", []string{"use-after-free", "EmuMTLFence", "before the GPU used it"}, func() {
+			SetOption("delay_us", 20000)
+			defer SetOption("delay_us", 0)
+			pool(func() {
+				fence := send(objc.device, "newFence")
+				cb := send(objc.queue, "commandBufferWithUnretainedReferences")
+				e := send(cb, "computeCommandEncoder")
+				send(e, "updateFence:", fence)
+				send(e, "endEncoding")
+				send(cb, "commit")
+				release(fence)
+				send(cb, "waitUntilCompleted")
 			})
 		}},
 		{"unretained buffer freed too early", []string{"use-after-free", "released before the GPU used it"}, func() {

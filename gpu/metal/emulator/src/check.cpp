@@ -6,8 +6,6 @@
 // atomics are none. Not all readers are remembered: a race can be missed, not invented.
 #include "worker.h"
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 namespace emu {
 
@@ -16,32 +14,6 @@ namespace {
 constexpr uint8_t kUnwritten = 0xCB; // threadgroup memory before the first write
 constexpr uint32_t kRedZone = 32;    // between threadgroup variables
 
-std::mutex poison_mutex;
-
-std::map<uintptr_t, uintptr_t>& poisoned() {
-    static auto& m = *new std::map<uintptr_t, uintptr_t>; // begin -> end, disjoint
-    return m;
-}
-
-void unpoison_locked(uintptr_t begin, uintptr_t end) {
-    auto& m = poisoned();
-    auto it = m.upper_bound(begin);
-    if (it != m.begin())
-        --it;
-    while (it != m.end() && it->first < end) {
-        uintptr_t b = it->first, e = it->second;
-        if (e <= begin) {
-            ++it;
-            continue;
-        }
-        it = m.erase(it);
-        if (b < begin)
-            m[b] = begin;
-        if (e > end)
-            m[end] = e;
-    }
-}
-
 struct Access {
     Worker* w;
     Fiber* f;
@@ -49,8 +21,8 @@ struct Access {
     uint32_t size;
     bool write, atomic;
     void* pc;
-    const BoundRange* range = nullptr;        // what it touches: one of these
-    const SharedVariable* variable = nullptr;
+    const BoundRange* range = nullptr; // what it touches: one of these
+    SharedVariable* variable = nullptr;
 
     std::string name() const {
         return variable ? variable->name : format("buffer(%d) %s", range->index, range->name);
@@ -74,7 +46,8 @@ struct Access {
     }
 };
 
-bool ordered(const Worker* w, const Fiber* f, uint32_t other, uint32_t epoch, uint32_t step, MemorySpace space) {
+bool ordered(const Worker* w, const Fiber* f, uint32_t other, uint32_t epoch, uint32_t step,
+             MemorySpace space) {
     uint32_t me = w->global_thread(f);
     if (other == me)
         return true;
@@ -88,8 +61,8 @@ bool ordered(const Worker* w, const Fiber* f, uint32_t other, uint32_t epoch, ui
 }
 
 std::string race_tail(const Worker* w, const char* did, uint32_t thread) {
-    return format("; %s by thread %u of threadgroup #%u with no barrier between", did, (thread - 1) % w->threads,
-                  (thread - 1) / w->threads);
+    return format("; %s by thread %u of threadgroup #%u with no barrier between", did,
+                  (thread - 1) % w->threads, (thread - 1) / w->threads);
 }
 
 // Judges an access to the bytes of `mask`; true if it is a race, which is then reported.
@@ -118,8 +91,8 @@ bool races(const Access& a, const Cell& c, uint8_t mask, MemorySpace space) {
 
 void remember_write(const Access& a, Cell& c, uint8_t mask, MemorySpace space) {
     uint32_t epoch = a.w->epoch[space], step = a.f->epoch[space];
-    bool more = c.writer == a.me() && c.write_epoch == epoch && c.write_step == step &&
-                c.write_atomic == a.atomic;
+    bool more =
+        c.writer == a.me() && c.write_epoch == epoch && c.write_step == step && c.write_atomic == a.atomic;
     c.write_mask = more ? c.write_mask | mask : mask;
     c.writer = a.me();
     c.write_epoch = epoch;
@@ -168,6 +141,8 @@ bool visit(const Access& a, Cell& c, uint8_t mask, MemorySpace space) {
     return true;
 }
 
+constexpr uint8_t kWholeWord = 15;
+
 // The bits of the bytes [offset, end) that lie in the cell of `offset`.
 uint8_t cell_mask(uintptr_t offset, uintptr_t end) {
     uint8_t mask = 0;
@@ -176,29 +151,48 @@ uint8_t cell_mask(uintptr_t offset, uintptr_t end) {
     return mask;
 }
 
+void split_variable(Worker* w, SharedVariable* v) {
+    v->split = true;
+    for (uint32_t i = v->offset; i < v->offset + v->size; i++)
+        w->shared_bytes[i] = w->shared_words[i / 4].of_byte((int)(i % 4));
+}
+
+bool visit_shared(const Access& a, Cell& c, uint8_t mask) {
+    uint8_t written = c.any_write | c.any_atomic;
+    if (!a.write && (written & mask) != mask) {
+        a.report("uninitialised", "of threadgroup variable " + a.name() + " that no thread has written");
+        return false;
+    }
+    return visit(a, c, mask, kShared);
+}
+
+[[noreturn]] void outside_variables(const Access& a, uint32_t offset) {
+    constexpr uint32_t kNear = 64;
+    std::string near = "no variable";
+    for (auto& v : a.w->variables) {
+        if (offset + kNear > v.offset && offset < v.offset + v.size + kNear)
+            near = format("%s (%u bytes, offset %d)", v.name, v.size, (int)offset - (int)v.offset);
+    }
+    a.stop("out-of-bounds", "outside threadgroup memory, near " + near);
+}
+
 void access_shared(Access a) {
     Worker* w = a.w;
     auto offset = (uint32_t)(a.address - w->shared), end = offset + a.size;
-    std::string near = "no variable";
     for (auto& v : w->variables) {
         if (offset >= v.offset && end <= v.offset + v.size)
             a.variable = &v;
-        else if (offset + 64 > v.offset && offset < v.offset + v.size + 64)
-            near = format("%s (%u bytes, offset %d)", v.name, v.size, (int)offset - (int)v.offset);
     }
     if (!a.variable)
-        a.stop("out-of-bounds", "outside threadgroup memory, near " + near);
+        outside_variables(a, offset);
     while (offset < end) {
         uint8_t mask = cell_mask(offset, end);
-        Cell& c = w->shared_cells[offset / 4];
-        uint8_t written = c.any_write | c.any_atomic;
-        if (!a.write && (written & mask) != mask) {
-            a.report("uninitialised", "of threadgroup variable " + a.name() + " that no thread has written");
+        if (mask != kWholeWord && !a.variable->split)
+            split_variable(w, a.variable);
+        bool split = a.variable->split;
+        if (!visit_shared(a, split ? w->shared_bytes[offset] : w->shared_words[offset / 4], split ? 1 : mask))
             return;
-        }
-        if (!visit(a, c, mask, kShared))
-            return;
-        offset = (offset / 4 + 1) * 4;
+        offset = split ? offset + 1 : (offset / 4 + 1) * 4;
     }
 }
 
@@ -250,10 +244,13 @@ void access_device(Access a) {
             a.stop("poisoned", format("of poisoned bytes of %s, byte offset %zu", a.name().c_str(),
                                       (size_t)(a.address - range->begin)));
         uint8_t mask = cell_mask(begin, end);
-        Cell& c = page->cells[begin % kShadowBytes / 4];
-        if (!visit(a, c, mask, kDevice))
+        if (mask != kWholeWord && !page->split)
+            page->split_words();
+        size_t offset = begin % kShadowBytes;
+        if (!visit(a, page->split ? page->bytes[offset] : page->words[offset / 4], page->split ? 1 : mask,
+                   kDevice))
             return;
-        begin = (begin / 4 + 1) * 4;
+        begin = page->split ? begin + 1 : (begin / 4 + 1) * 4;
     }
 }
 
@@ -320,10 +317,10 @@ void* shared_memory(Worker* w, uint32_t id, uint64_t size, uint64_t align, const
         fail(w, "threadgroup-memory", "too many variables");
         park(w);
     }
-    w->variables.push_back({id, (uint32_t)offset, (uint32_t)size, name});
+    w->variables.push_back({id, (uint32_t)offset, (uint32_t)size, name, false});
     memset(w->shared + offset, kUnwritten, size);
     if (w->checked) {
-        auto first = w->shared_cells.begin() + (long)(offset / 4);
+        auto first = w->shared_words.begin() + (long)(offset / 4);
         std::fill(first, first + (long)((offset % 4 + size + 3) / 4), Cell{});
     }
     return w->shared + offset;
@@ -343,27 +340,6 @@ std::string describe(const Fiber* f) {
     auto& t = f->context.position_in_threadgroup;
     auto& g = f->context.threadgroup_position;
     return format("thread (%u,%u,%u) of threadgroup (%u,%u,%u)", t.x, t.y, t.z, g.x, g.y, g.z);
-}
-
-bool is_poisoned(uintptr_t begin, uintptr_t end) {
-    std::lock_guard<std::mutex> lock(poison_mutex);
-    auto& m = poisoned();
-    auto it = m.lower_bound(end);
-    return it != m.begin() && (--it)->second > begin;
-}
-
-// Marks bytes that no kernel and no copy may touch, such as the slack behind an allocation.
-EMU_API void metalemu_poison(uintptr_t address, uint64_t length) {
-    if (!length)
-        return;
-    std::lock_guard<std::mutex> lock(poison_mutex);
-    unpoison_locked(address, address + length);
-    poisoned()[address] = address + length;
-}
-
-EMU_API void metalemu_unpoison(uintptr_t address, uint64_t length) {
-    std::lock_guard<std::mutex> lock(poison_mutex);
-    unpoison_locked(address, address + length);
 }
 
 } // namespace emu

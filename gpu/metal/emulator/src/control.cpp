@@ -18,10 +18,23 @@ struct OptionRow {
 
 // One row for each Option, in its order, with the default.
 OptionRow option_rows[(int)Option::Count] = {
-    {"sanitize", {1}},     {"opt", {1}},           {"order", {0}},        {"threads", {2}},
-    {"simdstrict", {1}},   {"nilstrict", {0}},     {"page", {16384}},     {"devices", {1}},
-    {"delay_us", {0}},     {"status_lag_us", {0}}, {"fail_command", {0}}, {"fail_library", {0}},
-    {"fail_pipeline", {0}}, {"fail_alloc", {0}},   {"kernel_timeout_ms", {60000}}, {"event_timeout_ms", {20000}}, {"lost", {0}},
+    {"sanitize", {1}},
+    {"opt", {1}},
+    {"order", {0}},
+    {"threads", {2}},
+    {"simdstrict", {1}},
+    {"nilstrict", {0}},
+    {"page", {16384}},
+    {"devices", {1}},
+    {"delay_us", {0}},
+    {"status_lag_us", {0}},
+    {"fail_command", {0}},
+    {"fail_library", {0}},
+    {"fail_pipeline", {0}},
+    {"fail_alloc", {0}},
+    {"kernel_timeout_ms", {60000}},
+    {"event_timeout_ms", {20000}},
+    {"lost", {0}},
 };
 
 enum Mode { kAbort = 0, kRecord = 1 };

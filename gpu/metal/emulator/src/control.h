@@ -24,7 +24,7 @@ enum class Option {
     FailAlloc,
     KernelTimeoutMs, // a checked dispatch that runs longer fails
     EventTimeoutMs,  // a command buffer that waits longer for an event fails
-    Lost,           // 1: every command buffer fails
+    Lost,            // 1: every command buffer fails
     Count
 };
 

@@ -114,7 +114,7 @@ void* map_memory(size_t size) {
 
 thread_local Worker* this_worker = nullptr;
 
-Worker::Worker() : fibers(kMaxThreads), shared_cells(kSharedSpace / 4) {
+Worker::Worker() : fibers(kMaxThreads), shared_words(kSharedSpace / 4), shared_bytes(kSharedSpace) {
     stacks = (char*)map_memory(kStack * kMaxThreads);
     for (uint32_t i = 0; i < kMaxThreads; i++) {
         char* stack = stacks + i * kStack;

@@ -39,8 +39,9 @@ void define_object() {
     method(ns_object, "release", "v@:", [](Object* o, SEL) { release(o); });
     method(ns_object, "autorelease", "@@:", [](Object* o, SEL) { return autorelease(o); });
     method(ns_object, "retainCount", "Q@:", [](Object* o, SEL) { return (uint64_t)o->references.load(); });
-    method(ns_object, "respondsToSelector:", "B@::",
-           [](Object* o, SEL, SEL s) { return boolean(find_method(o, s) != nullptr); });
+    method(ns_object, "respondsToSelector:", "B@::", [](Object* o, SEL, SEL s) {
+        return boolean(find_method(o, s) != nullptr);
+    });
 }
 
 void define_string() {

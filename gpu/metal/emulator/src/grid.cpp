@@ -20,7 +20,9 @@ class FlushSubnormals {
         constexpr unsigned kFlushToZero = 1u << 15, kDenormalsAreZero = 1u << 6;
         __builtin_ia32_ldmxcsr(saved_ | kFlushToZero | kDenormalsAreZero);
     }
-    ~FlushSubnormals() { __builtin_ia32_ldmxcsr(saved_); }
+    ~FlushSubnormals() {
+        __builtin_ia32_ldmxcsr(saved_);
+    }
 
   private:
     unsigned saved_;
@@ -30,7 +32,9 @@ class FlushSubnormals {
         __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
         __asm__ volatile("msr fpcr, %0" : : "r"(saved_ | kFlushToZero));
     }
-    ~FlushSubnormals() { __asm__ volatile("msr fpcr, %0" : : "r"(saved_)); }
+    ~FlushSubnormals() {
+        __asm__ volatile("msr fpcr, %0" : : "r"(saved_));
+    }
 
   private:
     uint64_t saved_;
@@ -160,9 +164,10 @@ class SimdgroupRun {
                              : mixed_    ? "at another SIMD-group operation"
                                          : "finished";
         fail(w_, "divergent-simd",
-             format("%s at program_source:%d reached by %d of %d threads of SIMD-group %u (others: %s), e.g. %s",
-                    barrier ? "simdgroup_barrier" : simd_name(lanes_[0]->operation), lanes_[0]->line, waiting_,
-                    width_, index_, others, describe(lanes_[0]).c_str()));
+             format(
+                 "%s at program_source:%d reached by %d of %d threads of SIMD-group %u (others: %s), e.g. %s",
+                 barrier ? "simdgroup_barrier" : simd_name(lanes_[0]->operation), lanes_[0]->line, waiting_,
+                 width_, index_, others, describe(lanes_[0]).c_str()));
     }
 
     void complete() {
@@ -192,7 +197,8 @@ void prepare_threads(Worker* w) {
         c.threadgroups_per_grid = l.groups;
         // Positions wrap at 2^32, as on the GPU.
         c.threads_per_grid = {l.groups.x * t.x, l.groups.y * t.y, l.groups.z * t.z};
-        c.position_in_grid = {g.x * t.x + c.position_in_threadgroup.x, g.y * t.y + c.position_in_threadgroup.y,
+        c.position_in_grid = {g.x * t.x + c.position_in_threadgroup.x,
+                              g.y * t.y + c.position_in_threadgroup.y,
                               g.z * t.z + c.position_in_threadgroup.z};
         c.index_in_threadgroup = i;
         c.lane = i % kSimdWidth;
@@ -214,8 +220,8 @@ void prepare_threadgroup(Worker* w) {
         w->buffer_pointers[i] = l.bindings[i].bound() ? l.bindings[i].data() : nullptr;
     for (auto& p : l.kernel->parameters) {
         if (p.kind == Parameter::kThreadgroup)
-            w->shared_pointers[p.index] =
-                shared_memory(w, kParameterIds + (uint32_t)p.index, l.threadgroup_lengths[p.index], 16, p.name);
+            w->shared_pointers[p.index] = shared_memory(w, kParameterIds + (uint32_t)p.index,
+                                                        l.threadgroup_lengths[p.index], 16, p.name);
     }
     prepare_threads(w);
 }
@@ -241,9 +247,10 @@ bool pass_barrier(Worker* w) {
         return false;
     if (done || elsewhere) {
         fail(w, "divergent-barrier",
-             format("threadgroup_barrier at program_source:%d reached by %u of %u threads (others %s), e.g. %s",
-                    first->line, waiting, w->threads, elsewhere ? "at another barrier" : "have returned",
-                    describe(elsewhere ? elsewhere : first).c_str()));
+             format(
+                 "threadgroup_barrier at program_source:%d reached by %u of %u threads (others %s), e.g. %s",
+                 first->line, waiting, w->threads, elsewhere ? "at another barrier" : "have returned",
+                 describe(elsewhere ? elsewhere : first).c_str()));
         return false;
     }
     w->epoch[kDevice] += (flags & kMemDevice) != 0;

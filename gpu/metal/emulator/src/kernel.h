@@ -66,13 +66,14 @@ std::string rewrite_msl(const std::string& source, std::string* log);
 struct Binding {
     uint8_t* bytes = nullptr;
     size_t length = 0;
-    Object* buffer = nullptr;     // nullptr for setBytes
-    std::vector<uint8_t> copy;    // of setBytes
+    Object* buffer = nullptr;  // nullptr for setBytes
+    std::vector<uint8_t> copy; // of setBytes
     bool bound() const { return length != 0; }
     uint8_t* data() { return buffer ? bytes : copy.data(); }
 };
 
 struct Launch {
+    Object* pipeline;
     Kernel* kernel;
     Binding bindings[kMaxBindings];
     uint32_t threadgroup_lengths[kMaxBindings];

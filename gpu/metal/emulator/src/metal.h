@@ -76,7 +76,7 @@ struct Step {
 struct Pass {
     std::shared_ptr<PassOrder> order = std::make_shared<PassOrder>();
     std::vector<Step> steps;
-    Clock clock; // at its end
+    Clock clock;          // at its end
     bool tracked = false; // uses a tracked buffer
     bool executed = false;
 };
@@ -176,11 +176,19 @@ bool check_open(Encoder* e, const char* what);
 void define_encoder_methods(Class* c);
 void add_step(Encoder* e, Step step);
 
+// Execution.
+// As in Metal.
+enum ErrorCode : int64_t { kInternal = 1, kTimeout = 2, kPageFault = 3, kDeviceRemoved = 11 };
+void fail_buffer(CommandBufferState& s, int64_t code, const std::string& message); // the first failure counts
+// True if o (may be null) is alive; else reports and fails the command buffer.
+bool check_in_use(CommandBufferState& s, Object* o);
+void run_pass(CommandBufferState& s, Pass& pass);
+
 // Queues.
 std::shared_ptr<QueueState> start_queue();
 void commit(CommandBuffer* b);
 void host_sees_completion(CommandBuffer* b); // the host knows that it has completed
-std::mutex& event_mutex(); // guards the values of events
+std::mutex& event_mutex();                   // guards the values of events
 std::condition_variable& event_changed();
 
 void define_device();

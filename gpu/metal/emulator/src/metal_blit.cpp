@@ -9,8 +9,8 @@ constexpr uint64_t kGranule = 4; // macOS wants offsets and sizes that are multi
 
 bool check_range(const char* what, const char* which, Buffer* b, uint64_t offset, uint64_t size) {
     if (size == 0 || offset > b->length || size > b->length - offset) {
-        violation("blit", "%s: %lu bytes at offset %lu of the %s buffer of %zu bytes", what, (unsigned long)size,
-                  (unsigned long)offset, which, b->length);
+        violation("blit", "%s: %lu bytes at offset %lu of the %s buffer of %zu bytes", what,
+                  (unsigned long)size, (unsigned long)offset, which, b->length);
         return false;
     }
     if (offset % kGranule || size % kGranule) {
@@ -22,7 +22,8 @@ bool check_range(const char* what, const char* which, Buffer* b, uint64_t offset
 }
 
 bool check_buffer(Encoder* e, const char* what, Buffer* b) {
-    return expect_object(b, metal.buffer, what) && same_device(e->buffer->state->queue->device, b->device, what);
+    return expect_object(b, metal.buffer, what) &&
+           same_device(e->buffer->state->queue->device, b->device, what);
 }
 
 void add_command(Encoder* e, std::unique_ptr<Command> c) {

@@ -46,7 +46,8 @@ void commit_buffer(CommandBuffer* b, SEL) {
         return;
     }
     if (s.open_encoder) {
-        violation("commit", "commit while encoder #%u is open (endEncoding is missing)", s.open_encoder->serial);
+        violation("commit", "commit while encoder #%u is open (endEncoding is missing)",
+                  s.open_encoder->serial);
         return;
     }
     commit(b);
@@ -97,8 +98,8 @@ Object* compute_encoder_with_type(CommandBuffer* b, SEL, uint64_t type) {
 void define_queue() {
     Class* c = metal.queue = define<Queue>("EmuMTLCommandQueue", ns_object);
     method(c, "commandBuffer", "@@:", [](Queue* q, SEL) { return new_command_buffer(q, true); });
-    method(c, "commandBufferWithUnretainedReferences", "@@:",
-           [](Queue* q, SEL) { return new_command_buffer(q, false); });
+    method(c, "commandBufferWithUnretainedReferences",
+           "@@:", [](Queue* q, SEL) { return new_command_buffer(q, false); });
     method(c, "device", "@@:", [](Queue* q, SEL) -> Object* { return q->device; });
     method(c, "setLabel:", "v@:@", [](Queue*, SEL, Object* s) { text_of(s); });
 }
@@ -119,11 +120,12 @@ CommandBuffer::~CommandBuffer() {
 void define_command_buffer() {
     define_queue();
     Class* c = metal.command_buffer = define<CommandBuffer>("EmuMTLCommandBuffer", ns_object);
-    method(c, "computeCommandEncoder", "@@:",
-           [](CommandBuffer* b, SEL) -> Object* { return new_encoder(b, metal.compute_encoder, true); });
+    method(c, "computeCommandEncoder", "@@:", [](CommandBuffer* b, SEL) -> Object* {
+        return new_encoder(b, metal.compute_encoder, true);
+    });
     method(c, "computeCommandEncoderWithDispatchType:", "@@:Q", compute_encoder_with_type);
-    method(c, "blitCommandEncoder", "@@:",
-           [](CommandBuffer* b, SEL) -> Object* { return new_encoder(b, metal.blit_encoder, true); });
+    method(c, "blitCommandEncoder",
+           "@@:", [](CommandBuffer* b, SEL) -> Object* { return new_encoder(b, metal.blit_encoder, true); });
     method(c, "encodeSignalEvent:value:", "v@:@Q", [](CommandBuffer* b, SEL, Event* e, uint64_t v) {
         encode_event(b, e, v, Operation::kSignal, "encodeSignalEvent:value:");
     });

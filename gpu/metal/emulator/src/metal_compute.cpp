@@ -38,7 +38,8 @@ void set_buffer(Encoder* e, SEL, Buffer* b, uint64_t offset, uint64_t index) {
         !same_device(e->buffer->state->queue->device, b->device, what))
         return;
     if (offset >= b->length) {
-        violation("encoder", "%s: offset %lu is past the buffer's %zu bytes", what, (unsigned long)offset, b->length);
+        violation("encoder", "%s: offset %lu is past the buffer's %zu bytes", what, (unsigned long)offset,
+                  b->length);
         return;
     }
     binding.buffer = b;
@@ -58,7 +59,8 @@ void set_buffer_offset(Encoder* e, SEL, uint64_t offset, uint64_t index) {
         return;
     }
     if (offset >= b->length) {
-        violation("encoder", "%s: offset %lu is past the buffer's %zu bytes", what, (unsigned long)offset, b->length);
+        violation("encoder", "%s: offset %lu is past the buffer's %zu bytes", what, (unsigned long)offset,
+                  b->length);
         return;
     }
     binding.bytes = b->bytes + offset;
@@ -103,18 +105,19 @@ bool check_buffer_parameter(Launch& l, const Parameter& p) {
     const char* kernel = l.kernel->name.c_str();
     Binding& b = l.bindings[p.index];
     if (!b.bound()) {
-        violation("dispatch", "kernel %s: missing buffer binding at index %d for %s[0]", kernel, p.index, p.name);
+        violation("dispatch", "kernel %s: missing buffer binding at index %d for %s[0]", kernel, p.index,
+                  p.name);
         return false;
     }
     if (p.kind == Parameter::kReference && b.length < p.element_size) {
-        violation("dispatch", "kernel %s: %zu bytes bound at index %d, %s needs %u", kernel, b.length, p.index, p.name,
-                  p.element_size);
+        violation("dispatch", "kernel %s: %zu bytes bound at index %d, %s needs %u", kernel, b.length,
+                  p.index, p.name, p.element_size);
         return false;
     }
     uint32_t alignment = std::min(p.element_size & (~p.element_size + 1), 16u);
     if (b.buffer && (uintptr_t)b.bytes % alignment) {
-        violation("dispatch", "kernel %s: buffer at index %d (%s) is not aligned to its %u-byte elements", kernel,
-                  p.index, p.name, alignment);
+        violation("dispatch", "kernel %s: buffer at index %d (%s) is not aligned to its %u-byte elements",
+                  kernel, p.index, p.name, alignment);
         return false;
     }
     return true;
@@ -129,8 +132,8 @@ bool check_parameters(Launch& l) {
             return false;
     }
     if (threadgroup_memory > kThreadgroupMemory)
-        violation("dispatch", "kernel %s: %lu bytes of threadgroup memory, at most 32768", l.kernel->name.c_str(),
-                  (unsigned long)threadgroup_memory);
+        violation("dispatch", "kernel %s: %lu bytes of threadgroup memory, at most 32768",
+                  l.kernel->name.c_str(), (unsigned long)threadgroup_memory);
     return threadgroup_memory <= kThreadgroupMemory;
 }
 
@@ -160,10 +163,12 @@ void dispatch(Encoder* e, SEL, MTLSize groups, MTLSize threads) {
     }
     uint64_t count = threads.width * threads.height * threads.depth;
     if (count > kMaxThreads) {
-        violation("dispatch", "%lu threads in a threadgroup, the pipeline allows %u", (unsigned long)count, kMaxThreads);
+        violation("dispatch", "%lu threads in a threadgroup, the pipeline allows %u", (unsigned long)count,
+                  kMaxThreads);
         return;
     }
     auto l = std::make_unique<Launch>();
+    l->pipeline = bindings.pipeline;
     l->kernel = bindings.pipeline->kernel;
     l->groups = narrow(groups);
     l->threads = narrow(threads);

@@ -18,7 +18,8 @@ constexpr uint64_t kHazardMask = 3 << 8, kUntracked = 1 << 8;
 Device* devices[kMaxDevices];
 
 std::string device_name(const Device* d) {
-    return d->index == 0 ? "Emulated Metal device" : format("Emulated Metal device %lu", (unsigned long)d->index + 1);
+    return d->index == 0 ? "Emulated Metal device"
+                         : format("Emulated Metal device %lu", (unsigned long)d->index + 1);
 }
 
 // Families are Apple1..Apple7 and Metal3.
@@ -29,8 +30,8 @@ bool supports_family(int64_t family) {
 // Zeroed memory at a multiple of the page size.
 uint8_t* map_pages(size_t length) {
     size_t size = (length + kPageSize - 1) / kPageSize * kPageSize;
-    auto raw = (uint8_t*)mmap(nullptr, size + kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                              -1, 0);
+    auto raw = (uint8_t*)mmap(nullptr, size + kPageSize, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
         return nullptr;
     auto p = (uint8_t*)(((uintptr_t)raw + kPageSize - 1) / kPageSize * kPageSize);
@@ -74,9 +75,10 @@ Object* new_buffer(Device* d, SEL, uint64_t length, uint64_t options) {
 Object* wrap_buffer(Device* d, SEL, uint8_t* p, uint64_t length, uint64_t options, void* deallocator) {
     auto page = (uint64_t)option(Option::Page);
     if (!p || (uintptr_t)p % page || !length || length % page) {
-        violation("buffer",
-                  "newBufferWithBytesNoCopy: pointer %p and length %lu must be multiples of the page size %lu",
-                  (void*)p, (unsigned long)length, (unsigned long)page);
+        violation(
+            "buffer",
+            "newBufferWithBytesNoCopy: pointer %p and length %lu must be multiples of the page size %lu",
+            (void*)p, (unsigned long)length, (unsigned long)page);
         return nullptr;
     }
     if ((options >> 4 & 15) > 1)
@@ -97,7 +99,8 @@ void define_limits(Class* c) {
     method(c, "supportsFamily:", "B@:q", [](Object*, SEL, int64_t f) { return boolean(supports_family(f)); });
     method(c, "maxBufferLength", "Q@:", [](Object*, SEL) -> uint64_t { return kMaxBufferLength; });
     method(c, "recommendedMaxWorkingSetSize", "Q@:", [](Object*, SEL) -> uint64_t { return kWorkingSet; });
-    method(c, "maxThreadgroupMemoryLength", "Q@:", [](Object*, SEL) -> uint64_t { return kThreadgroupMemory; });
+    method(c, "maxThreadgroupMemoryLength",
+           "Q@:", [](Object*, SEL) -> uint64_t { return kThreadgroupMemory; });
 }
 
 } // namespace

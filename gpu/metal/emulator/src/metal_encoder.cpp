@@ -61,7 +61,8 @@ static void add_fence(Encoder* e, Fence* f, Step::Kind kind, const char* what) {
     if (!same_device(queue->device, f->device, what))
         return;
     if (f->queue && f->queue != queue)
-        violation("fence", "%s: the fence was used on another queue; fences order work of one queue only", what);
+        violation("fence", "%s: the fence was used on another queue; fences order work of one queue only",
+                  what);
     f->queue = queue;
     hold(e->buffer, f);
     Step s{kind};

@@ -56,7 +56,8 @@ Object* new_pipeline(Device* d, SEL, Function* f, Object** error) {
     if (!expect_object(f, metal.function, what) || !same_device(d, f->device, what))
         return nullptr;
     if (countdown(Option::FailPipeline)) {
-        set_error(error, ns_error("AGXMetalEmulated", kPipelineInternal, "Compiler encountered an internal error (injected)"));
+        set_error(error, ns_error("AGXMetalEmulated", kPipelineInternal,
+                                  "Compiler encountered an internal error (injected)"));
         return nullptr;
     }
     auto p = make<Pipeline>(metal.pipeline);
@@ -76,7 +77,8 @@ void define_options() {
     class_method(c, "alloc", "@@:", create);
     method(c, "setFastMathEnabled:", "v@:B",
            [](CompileOptions* o, SEL, bool on) { o->math_mode = on ? kFast : kSafe; });
-    method(c, "fastMathEnabled", "B@:", [](CompileOptions* o, SEL) { return boolean(o->math_mode == kFast); });
+    method(c, "fastMathEnabled",
+           "B@:", [](CompileOptions* o, SEL) { return boolean(o->math_mode == kFast); });
     method(c, "setMathMode:", "v@:q", [](CompileOptions* o, SEL, int64_t mode) { o->math_mode = mode; });
     method(c, "mathMode", "q@:", [](CompileOptions* o, SEL) { return o->math_mode; });
     method(c, "setLanguageVersion:", "v@:Q",

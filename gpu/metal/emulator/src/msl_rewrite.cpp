@@ -42,9 +42,8 @@ const std::unordered_map<std::string, const char*>& builtin_values() {
 
 const std::unordered_set<std::string>& forbidden_words() {
     static const auto& s = *new std::unordered_set<std::string>{
-        "double",     "new",          "delete", "throw",  "try",   "catch",        "virtual",
-        "typeid",     "dynamic_cast", "goto",   "asm",    "printf", "thread_local", "std",
-        "__int128",
+        "double",       "new",  "delete", "throw",  "try",          "catch", "virtual",  "typeid",
+        "dynamic_cast", "goto", "asm",    "printf", "thread_local", "std",   "__int128",
     };
     return s;
 }
@@ -81,7 +80,8 @@ class Rewriter {
     }
 
     void error(const Token& at, const std::string& message) {
-        *log_ += "program_source:" + std::to_string(line_at(source_, at.position)) + ": error: " + message + "\n";
+        *log_ +=
+            "program_source:" + std::to_string(line_at(source_, at.position)) + ": error: " + message + "\n";
     }
 
     // Handles the token at i; returns the last token handled.
@@ -126,7 +126,7 @@ class Rewriter {
         bool ends = t.is(";");
         if (!statement_judged_ && (ends || t.is("=") || t.is("["))) {
             static const auto& other = *new std::unordered_set<std::string>{
-                "struct", "class", "union",    "enum",          "using", "typedef", "namespace",
+                "struct", "class", "union",    "enum",          "using",    "typedef", "namespace",
                 "(",      "{",     "template", "static_assert", "operator", "constant"};
             bool variable = i > statement_;
             for (size_t k = statement_; k < i && variable; k++)
@@ -205,7 +205,8 @@ class Rewriter {
         if (dimensions.empty())
             out_ += alias + "& " + name + " = *(" + alias + "*)" + memory;
         else
-            out_ += alias + " (&" + name + ")" + dimensions + " = *(" + alias + "(*)" + dimensions + ")" + memory;
+            out_ +=
+                alias + " (&" + name + ")" + dimensions + " = *(" + alias + "(*)" + dimensions + ")" + memory;
     }
 
     // `kernel void name(`, with attributes before or after `kernel`, or `[[kernel]] void name(`.
@@ -350,7 +351,8 @@ class Rewriter {
             return (p.reference ? "*(" : "(") + qualified_type(p) + "*)" + list + p.argument + "]";
         }
         auto value = builtin_values().find(p.attribute);
-        return value == builtin_values().end() ? "0" : "__mtl_convert<" + p.type + ">::of(" + value->second + ")";
+        return value == builtin_values().end() ? "0"
+                                               : "__mtl_convert<" + p.type + ">::of(" + value->second + ")";
     }
 
     static std::string table_row(const KernelParameter& p) {

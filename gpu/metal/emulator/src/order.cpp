@@ -167,11 +167,12 @@ std::string check_order(ExecutedCommand command) {
             Span where;
             if (!find_conflict(earlier, command, &where))
                 continue;
-            found = format("%s and %s both touch the bytes [%#lx, %#lx), one of them writes, and nothing orders "
-                           "them: a memory barrier (same encoder), a fence (two encoders) or an event (two "
-                           "command buffers) is missing",
-                           earlier.name.c_str(), command.name.c_str(), (unsigned long)where.begin,
-                           (unsigned long)where.end);
+            found =
+                format("%s and %s both touch the bytes [%#lx, %#lx), one of them writes, and nothing orders "
+                       "them: a memory barrier (same encoder), a fence (two encoders) or an event (two "
+                       "command buffers) is missing",
+                       earlier.name.c_str(), command.name.c_str(), (unsigned long)where.begin,
+                       (unsigned long)where.end);
             break;
         }
         remembered().push_back(std::move(command));

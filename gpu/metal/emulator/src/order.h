@@ -40,10 +40,10 @@ struct Clock {
 // All below take order_mutex themselves.
 extern std::mutex order_mutex; // guards every Clock and PassOrder::seen
 
-uint64_t host_commits();                // host time of a commit, which is now in flight
-void host_completed(uint64_t commit);   // it is in flight no longer
-void host_sees(const Clock& clock);     // the host has seen all of this happen
-void host_signals(Clock* clock);        // what waits for this clock is ordered after what the host has seen
+uint64_t host_commits();              // host time of a commit, which is now in flight
+void host_completed(uint64_t commit); // it is in flight no longer
+void host_sees(const Clock& clock);   // the host has seen all of this happen
+void host_signals(Clock* clock);      // what waits for this clock is ordered after what the host has seen
 
 // An executed command, remembered until nothing that runs or will run can race with it.
 struct ExecutedCommand {

@@ -3,6 +3,36 @@
 
 namespace emu {
 
+Cell Cell::of_byte(int b) const {
+    auto bit = [b](unsigned mask) { return (uint8_t)(mask >> b & 1); };
+    Cell c = *this;
+    c.write_mask = bit(write_mask);
+    c.read_mask = bit(read_mask);
+    c.shared_read = bit(shared_read);
+    c.foreign_read = bit(foreign_read);
+    c.any_write = bit(any_write);
+    c.any_read = bit(any_read);
+    c.any_atomic = bit(any_atomic);
+    if (!c.write_mask)
+        c.writer = 0;
+    if (!c.read_mask)
+        c.reader = 0;
+    return c;
+}
+
+void ShadowPage::reset() {
+    split = false;
+    memset((void*)words, 0, sizeof words);
+}
+
+void ShadowPage::split_words() {
+    split = true;
+    if (!bytes)
+        bytes.reset(new Cell[kShadowBytes]);
+    for (size_t i = 0; i < kShadowBytes; i++)
+        bytes[i] = words[i / 4].of_byte((int)(i % 4));
+}
+
 ShadowPage* Shadow::find(uintptr_t number) {
     auto& page = pages_[number];
     if (page)
@@ -15,16 +45,29 @@ ShadowPage* Shadow::find(uintptr_t number) {
     }
     page = free_.back();
     free_.pop_back();
-    memset((void*)page, 0, sizeof *page);
+    page->reset();
     page->poisoned = is_poisoned(number * kShadowBytes, (number + 1) * kShadowBytes);
     return page;
 }
 
-static void append(std::vector<Span>* spans, uintptr_t byte) {
-    if (!spans->empty() && spans->back().end == byte)
-        spans->back().end++;
-    else
-        spans->push_back({byte, byte + 1});
+// Appends the bytes of the mask, which begin at the address.
+static void append(std::vector<Span>* spans, uintptr_t address, unsigned mask) {
+    for (unsigned length; mask; address += length, mask >>= length) {
+        length = (unsigned)__builtin_ctz(mask);
+        if (length)
+            continue; // bytes that are not set
+        length = (unsigned)__builtin_ctz(~mask);
+        if (!spans->empty() && spans->back().end == address)
+            spans->back().end += length;
+        else
+            spans->push_back({address, address + length});
+    }
+}
+
+static void append(Footprint* footprint, uintptr_t address, const Cell& cell) {
+    append(&footprint->writes, address, cell.any_write);
+    append(&footprint->reads, address, cell.any_read);
+    append(&footprint->atomics, address, cell.any_atomic);
 }
 
 void Shadow::collect(Footprint* footprint) {
@@ -33,17 +76,14 @@ void Shadow::collect(Footprint* footprint) {
         numbers.push_back(p.first);
     std::sort(numbers.begin(), numbers.end());
     for (uintptr_t number : numbers) {
-        ShadowPage* page = pages_[number];
+        const ShadowPage* page = pages_[number];
         uintptr_t address = number * kShadowBytes;
-        for (auto& cell : page->cells) {
-            for (int b = 0; b < 4; b++, address++) {
-                if (cell.any_write >> b & 1)
-                    append(&footprint->writes, address);
-                if (cell.any_read >> b & 1)
-                    append(&footprint->reads, address);
-                if (cell.any_atomic >> b & 1)
-                    append(&footprint->atomics, address);
-            }
+        if (page->split) {
+            for (size_t i = 0; i < kShadowBytes; i++)
+                append(footprint, address + i, page->bytes[i]);
+        } else {
+            for (size_t i = 0; i < kShadowBytes; i += 4)
+                append(footprint, address + i, page->words[i / 4]);
         }
     }
 }

@@ -7,8 +7,9 @@
 
 namespace emu {
 
-// The history of 4 bytes. Masks have a bit for each byte. Threads are numbered from 1
-// over the grid; an epoch counts barriers of the threadgroup, a step those of the SIMD-group.
+// The history of a word of 4 bytes, or of one byte where a kernel has made an access of
+// less than a word. Masks have a bit for each byte. Threads are numbered from 1 over the
+// grid; an epoch counts barriers of the threadgroup, a step those of the SIMD-group.
 struct Cell {
     uint32_t writer, reader;
     uint32_t write_epoch, read_epoch;
@@ -19,13 +20,20 @@ struct Cell {
     uint8_t write_atomic : 1, read_atomic : 1;
     uint8_t any_write : 4; // since the dispatch (the threadgroup) began
     uint8_t any_read : 4, any_atomic : 4;
+
+    // The history of byte b of a word.
+    Cell of_byte(int b) const;
 };
 
 constexpr size_t kShadowBytes = 1024; // memory that one page of shadow covers
 
 struct ShadowPage {
     bool poisoned; // some byte of it is
-    Cell cells[kShadowBytes / 4];
+    bool split;    // `bytes` counts, not `words`
+    Cell words[kShadowBytes / 4];
+    std::unique_ptr<Cell[]> bytes;
+    void reset();
+    void split_words();
 };
 
 // Pages are made when first touched, so that binding a large buffer costs nothing.

@@ -9,17 +9,53 @@ namespace {
 
 // The numbers are shared with include/metal_simdgroup.
 enum Operation {
-    kSum, kProduct, kMin, kMax, kAnd, kOr, kXor, kExclusiveSum, kInclusiveSum, kExclusiveProduct,
-    kInclusiveProduct, kBallot, kShuffle, kShuffleDown, kShuffleUp, kShuffleXor, kBroadcast,
-    kBroadcastFirst, kAll, kAny, kActive, kIsFirst
+    kSum,
+    kProduct,
+    kMin,
+    kMax,
+    kAnd,
+    kOr,
+    kXor,
+    kExclusiveSum,
+    kInclusiveSum,
+    kExclusiveProduct,
+    kInclusiveProduct,
+    kBallot,
+    kShuffle,
+    kShuffleDown,
+    kShuffleUp,
+    kShuffleXor,
+    kBroadcast,
+    kBroadcastFirst,
+    kAll,
+    kAny,
+    kActive,
+    kIsFirst
 };
 
 const char* const names[] = {
-    "simd_sum", "simd_product", "simd_min", "simd_max", "simd_and", "simd_or", "simd_xor",
-    "simd_prefix_exclusive_sum", "simd_prefix_inclusive_sum", "simd_prefix_exclusive_product",
-    "simd_prefix_inclusive_product", "simd_ballot", "simd_shuffle", "simd_shuffle_down",
-    "simd_shuffle_up", "simd_shuffle_xor", "simd_broadcast", "simd_broadcast_first", "simd_all",
-    "simd_any", "simd_active_threads_mask", "simd_is_first",
+    "simd_sum",
+    "simd_product",
+    "simd_min",
+    "simd_max",
+    "simd_and",
+    "simd_or",
+    "simd_xor",
+    "simd_prefix_exclusive_sum",
+    "simd_prefix_inclusive_sum",
+    "simd_prefix_exclusive_product",
+    "simd_prefix_inclusive_product",
+    "simd_ballot",
+    "simd_shuffle",
+    "simd_shuffle_down",
+    "simd_shuffle_up",
+    "simd_shuffle_xor",
+    "simd_broadcast",
+    "simd_broadcast_first",
+    "simd_all",
+    "simd_any",
+    "simd_active_threads_mask",
+    "simd_is_first",
 };
 
 enum Type { kUint, kInt, kFloat };

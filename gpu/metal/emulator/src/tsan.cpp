@@ -30,11 +30,11 @@ static void check_aligned(void* p, uint32_t size, bool write, void* pc) {
         check_access(p, size, write, false, CALLER);                                                         \
     }
 #define ACCESSES(size)                                                                                       \
-    ALIGNED(read, size, false)                                                                                \
-    ALIGNED(write, size, true)                                                                                \
+    ALIGNED(read, size, false)                                                                               \
+    ALIGNED(write, size, true)                                                                               \
     ACCESS(unaligned_read, size, false)                                                                      \
     ACCESS(unaligned_write, size, true)                                                                      \
-    ALIGNED(volatile_read, size, false)                                                                       \
+    ALIGNED(volatile_read, size, false)                                                                      \
     ALIGNED(volatile_write, size, true)
 ACCESSES(1)
 ACCESSES(2)
@@ -127,6 +127,8 @@ struct DivisionSite {
 EMU_API void __ubsan_handle_divrem_overflow(const DivisionSite* site, unsigned long, unsigned long divisor) {
     emu::Worker* w = emu::this_worker;
     const char* what = divisor ? "division of the least integer by -1" : "division by zero";
-    emu::fail(w, "division", emu::format("%s, %s at program_source:%u", what, emu::describe(w->current).c_str(), site->line));
+    emu::fail(
+        w, "division",
+        emu::format("%s, %s at program_source:%u", what, emu::describe(w->current).c_str(), site->line));
     emu::park(w);
 }

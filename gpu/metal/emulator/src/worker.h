@@ -10,8 +10,8 @@ namespace emu {
 enum class FiberState : uint8_t {
     New,
     Ready,
-    SimdOperation,    // waits for the other lanes of its SIMD-group
-    SimdBarrier,      // the same, at simdgroup_barrier
+    SimdOperation, // waits for the other lanes of its SIMD-group
+    SimdBarrier,   // the same, at simdgroup_barrier
     ThreadgroupBarrier,
     Done
 };
@@ -23,8 +23,8 @@ struct Fiber {
     uint8_t operation, type, words; // of the SIMD operation it waits in
     int line;                       // where it waits
     uint32_t in[4], out[4], argument;
-    uint32_t flags;           // of the barrier it waits at
-    uint32_t epoch[2];        // simdgroup_barriers passed, by MemorySpace
+    uint32_t flags;    // of the barrier it waits at
+    uint32_t epoch[2]; // simdgroup_barriers passed, by MemorySpace
     ThreadContext context;
 };
 
@@ -38,6 +38,7 @@ enum : uint32_t { kMemDevice = 1, kMemThreadgroup = 2 };
 struct SharedVariable {
     uint32_t id, offset, size;
     const char* name;
+    bool split; // its history is kept by bytes
 };
 
 // A device range that the running kernel may touch.
@@ -69,7 +70,7 @@ struct Worker {
     uint32_t shared_used = 0; // counts against kThreadgroupMemory
     uint32_t shared_end = 0;  // the same with red zones
     std::vector<SharedVariable> variables;
-    std::vector<Cell> shared_cells;
+    std::vector<Cell> shared_words, shared_bytes;
     void* buffer_pointers[kMaxBindings];
     void* shared_pointers[kMaxBindings];
 
@@ -83,7 +84,9 @@ struct Worker {
     std::string error;
     std::unordered_set<std::string> reported; // each finding once a dispatch
 
-    uint32_t global_thread(const Fiber* f) const { return group_index * threads + f->context.index_in_threadgroup + 1; }
+    uint32_t global_thread(const Fiber* f) const {
+        return group_index * threads + f->context.index_in_threadgroup + 1;
+    }
 };
 
 // The worker of this OS thread while it runs a grid.

@@ -1,0 +1,85 @@
+package computetest
+
+import (
+	"slices"
+
+	"github.com/broadhead-go/broadhead/compute"
+)
+
+// Row is one function under test.
+type Row struct {
+	Name    string
+	Types   []Signature
+	Options []compute.FunctionOptions // to be tried in turn; none: nil options
+	Oracle  Oracle
+}
+
+var (
+	nullOptions      = []compute.FunctionOptions{nil, &compute.NullOptions{NanIsNull: true}, &compute.NullOptions{}}
+	filterOptions    = []compute.FunctionOptions{nil, &compute.FilterOptions{NullSelection: compute.SelectionEmitNulls}, compute.DefaultFilterOptions()}
+	countOptions     = []compute.FunctionOptions{nil, &compute.CountOptions{Mode: compute.CountOnlyNull}, &compute.CountOptions{Mode: compute.CountAll}}
+	aggregateOptions = []compute.FunctionOptions{
+		nil, &compute.ScalarAggregateOptions{}, &compute.ScalarAggregateOptions{SkipNulls: true},
+		&compute.ScalarAggregateOptions{SkipNulls: true, MinCount: 5},
+	}
+)
+
+// Table holds every function.
+var Table = []Row{
+	{Name: "add", Types: addTypes, Oracle: arithmetic("add", true)},
+	{Name: "add_unchecked", Types: addTypes, Oracle: arithmetic("add", false)},
+	{Name: "sub", Types: subtractTypes, Oracle: arithmetic("sub", true)},
+	{Name: "sub_unchecked", Types: subtractTypes, Oracle: arithmetic("sub", false)},
+	{Name: "subtract", Types: twins(i8, f64), Oracle: arithmetic("sub", true)},
+	{Name: "subtract_unchecked", Types: twins(i8, f64), Oracle: arithmetic("sub", false)},
+	{Name: "multiply", Types: multiplyTypes, Oracle: arithmetic("mul", true)},
+	{Name: "multiply_unchecked", Types: multiplyTypes, Oracle: arithmetic("mul", false)},
+	{Name: "divide", Types: divideTypes, Oracle: arithmetic("div", true)},
+	{Name: "divide_unchecked", Types: divideTypes, Oracle: arithmetic("div", false)},
+
+	{Name: "equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o == 0 }, false)},
+	{Name: "not_equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o != 0 }, true)},
+	{Name: "greater", Types: compareTypes, Oracle: comparison(func(o int) bool { return o > 0 }, false)},
+	{Name: "greater_equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o >= 0 }, false)},
+	{Name: "less", Types: compareTypes, Oracle: comparison(func(o int) bool { return o < 0 }, false)},
+	{Name: "less_equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o <= 0 }, false)},
+
+	{Name: "and", Types: bools2, Oracle: logic(func(a, b bool) bool { return a && b })},
+	{Name: "or", Types: bools2, Oracle: logic(func(a, b bool) bool { return a || b })},
+	{Name: "xor", Types: bools2, Oracle: logic(func(a, b bool) bool { return a != b })},
+	{Name: "and_not", Types: bools2, Oracle: logic(func(a, b bool) bool { return a && !b })},
+	{Name: "and_kleene", Types: bools2, Oracle: kleene(func(a, b bool) bool { return a && b })},
+	{Name: "or_kleene", Types: bools2, Oracle: kleene(func(a, b bool) bool { return a || b })},
+	{Name: "and_not_kleene", Types: bools2, Oracle: kleene(func(a, b bool) bool { return a && !b })},
+	{Name: "not", Types: bools1, Oracle: each(toBool, func(a, _ any) (any, error) { return !a.(bool), nil })},
+
+	{Name: "is_null", Types: anyTypes, Options: nullOptions, Oracle: isNull},
+	{Name: "is_not_null", Types: anyTypes, Oracle: negated(isNull)},
+	{Name: "is_null_or_nan", Types: ones(f32, f64, i8), Oracle: eachRow(floatsOnly, func(v []any) (any, error) {
+		return v[0] == nil || isNaN(v[0]), nil
+	})},
+	{Name: "is_nan", Types: ones(f32, f64), Oracle: eachRow(floatsOnly, func(v []any) (any, error) {
+		return v[0] != nil && isNaN(v[0]), nil
+	})},
+	{Name: "is_nan_propagate", Types: ones(slices.Concat(numbers, plain[:1])...), Oracle: each(numbersOnly, func(a, _ any) (any, error) {
+		return isNaN(a), nil
+	})},
+
+	{Name: "count", Types: anyTypes, Options: countOptions, Oracle: count},
+	{Name: "sum", Types: sumTypes, Options: aggregateOptions, Oracle: reduction(sumType, sum)},
+	{Name: "mean", Types: sumTypes, Options: aggregateOptions, Oracle: reduction(meanType, mean)},
+	{Name: "min", Types: extremes, Options: aggregateOptions, Oracle: reduction(sameType, smallest)},
+	{Name: "max", Types: extremes, Options: aggregateOptions, Oracle: reduction(sameType, largest)},
+	{Name: "min_max", Types: extremes, Options: aggregateOptions, Oracle: minMax},
+	{Name: "any", Types: bools1, Options: aggregateOptions, Oracle: decided(true)},
+	{Name: "all", Types: bools1, Options: aggregateOptions, Oracle: decided(false)},
+
+	{Name: "filter", Types: moveTypes, Options: filterOptions, Oracle: selected},
+	{Name: "array_filter", Types: masked(i32), Options: filterOptions, Oracle: selected},
+}
+
+// rowOf is the row of a function.
+func rowOf(name string) *Row {
+	i := slices.IndexFunc(Table, func(r Row) bool { return r.Name == name })
+	return &Table[i]
+}

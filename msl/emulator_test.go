@@ -1,3 +1,0 @@
-package msl_test
-
-import _ "github.com/broadhead-go/broadhead/gpu/metal/emulator"

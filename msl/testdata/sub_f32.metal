@@ -1,0 +1,435 @@
+#include <metal_stdlib>
+using namespace metal;
+
+// Number of the threadgroup: grids are folded into rows of 65,536.
+static inline ulong group_index(uint3 tg) {
+    return (ulong)tg.y * 65536ul + (ulong)tg.x;
+}
+
+#define SF64_SIGN   0x8000000000000000ul
+
+#define SF64_INF    0x7ff0000000000000ul
+
+#define SF64_NAN    0x7ff8000000000000ul
+
+#define SF64_FRAC   0x000ffffffffffffful
+
+#define SF64_HIDDEN 0x0010000000000000ul
+
+static inline uint sf64_clz(ulong x) {
+    uint hi = (uint)(x >> 32);
+    return hi != 0u ? (uint)clz(hi) : 32u + (uint)clz((uint)x);
+}
+
+static inline bool sf64_isnan(ulong a) {
+    return (a & ~SF64_SIGN) > SF64_INF;
+}
+
+static inline ulong sf64_shift_jam(ulong x, uint n) {
+    n = n < 63u ? n : 63u;
+    ulong s = x >> n;
+    return s | (ulong)((s << n) != x);
+}
+
+// e >= 1; a significand without bit 63 is subnormal and has e == 1.
+static inline ulong sf64_round(int e, ulong sig) {
+    uint up = (((uint)sig & 0x7ffu) + 0x3ffu + ((uint)(sig >> 11) & 1u)) >> 11;
+    ulong mag = ((ulong)(e - 1) << 52) + (sig >> 11) + (ulong)up;
+    return mag < SF64_INF ? mag : SF64_INF;
+}
+
+static inline ulong sf64_add(ulong a, ulong b) {
+    bool swap = (a & ~SF64_SIGN) < (b & ~SF64_SIGN);
+    ulong x = swap ? b : a;
+    ulong y = swap ? a : b;
+    uint ex = (uint)(x >> 52) & 0x7ffu;
+    uint ey = (uint)(y >> 52) & 0x7ffu;
+    bool differ = ((x ^ y) & SF64_SIGN) != 0ul;
+    if (ex == 0x7ffu) {
+        bool bad = sf64_isnan(x) || (ey == 0x7ffu && differ);
+        return bad ? SF64_NAN : x;
+    }
+    ulong sx = ((x & SF64_FRAC) | (ex != 0u ? SF64_HIDDEN : 0ul)) << 10;
+    ulong sy = ((y & SF64_FRAC) | (ey != 0u ? SF64_HIDDEN : 0ul)) << 10;
+    ex = ex != 0u ? ex : 1u;
+    ey = ey != 0u ? ey : 1u;
+    sy = sf64_shift_jam(sy, ex - ey);
+    ulong sum = differ ? sx - sy : sx + sy;
+    if (sum == 0ul) return x & y & SF64_SIGN;
+    uint n = sf64_clz(sum);
+    n = n < ex ? n : ex;
+    return (x & SF64_SIGN) | sf64_round((int)(ex + 1u - n), sum << n);
+}
+
+static inline ulong sf64_from_float_bits(uint a) {
+    ulong sign = (ulong)(a & 0x80000000u) << 32;
+    uint e = (a >> 23) & 0xffu;
+    uint frac = a & 0x7fffffu;
+    if (e == 0xffu) return frac != 0u ? SF64_NAN : sign | SF64_INF;
+    if (e != 0u) return sign | ((ulong)(e + 896u) << 52) | ((ulong)frac << 29);
+    if (frac == 0u) return sign;
+    uint n = (uint)clz(frac) - 8u;
+    // The hidden one of the shifted fraction adds one to the exponent field.
+    return sign | (((ulong)(896u - n) << 52) + ((ulong)(frac << n) << 29));
+}
+
+static inline uint sf64_to_float_bits(ulong a) {
+    uint sign = (uint)(a >> 32) & 0x80000000u;
+    if (sf64_isnan(a)) return 0x7fc00000u;
+    int e = ((int)(a >> 52) & 0x7ff) - 896;
+    if (e >= 0xff) return sign | 0x7f800000u;
+    // Leading one in bit 63, as for binary64, but 24 bits are kept. Zero and
+    // binary64 subnormals gain a hidden one: far below half a step all the same.
+    ulong sig = ((a & SF64_FRAC) | SF64_HIDDEN) << 11;
+    if (e < 1) {
+        sig = sf64_shift_jam(sig, (uint)(1 - e));
+        e = 1;
+    }
+    ulong below = (1ul << 40) - 1ul;
+    uint up = (uint)(((sig & below) + (below >> 1) + ((sig >> 40) & 1ul)) >> 40);
+    return sign | (((uint)(e - 1) << 23) + (uint)(sig >> 40) + up);
+}
+
+static inline bool sf32_settled(uint a, uint b, uint r) {
+    bool tiny = (a & 0x7fffffffu) - 1u < 0x7fffffu || (b & 0x7fffffffu) - 1u < 0x7fffffu;
+    bool exact = ((a & 0x7fffffffu) == 0u) || ((b & 0x7fffffffu) == 0u);
+    return !tiny && (exact || (r & 0x7fffffffu) >= 0x01000000u);
+}
+
+static inline uint sf32_add(uint a, uint b) {
+    uint r = as_type<uint>(as_type<float>(a) + as_type<float>(b));
+    if (sf32_settled(a, b, r)) return r;
+    return sf64_to_float_bits(sf64_add(sf64_from_float_bits(a), sf64_from_float_bits(b)));
+}
+
+static inline uint sf32_sub(uint a, uint b) {
+    return sf32_add(a, b ^ 0x80000000u);
+}
+
+struct f32 {
+    uint bits;
+};
+
+static inline f32 sub_wrap(f32 a, f32 b) {
+    return f32{sf32_sub(a.bits, b.bits)};
+}
+
+static inline f32 sub_checked(f32 a, f32 b, thread uint&) {
+    return sub_wrap(a, b);
+}
+
+struct Args {
+    ulong n;
+    ulong a_off;
+    ulong b_off;
+    ulong a_valid;
+    ulong b_valid;
+    uint a_stride;
+    uint b_stride;
+};
+
+// Bit i of a bitmap.
+static inline bool bit_at(device const uint* p, ulong i) {
+    return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
+}
+
+// One bit a lane.
+static inline uint ballot(bool b) {
+    return (uint)(simd_vote::vote_t)simd_ballot(b);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* b_in [[buffer(2)]],
+    device uint* out [[buffer(4)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        if (live) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* b_in [[buffer(2)]],
+    device uint* out [[buffer(4)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        if (live) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32_bnulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live;
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32_bnulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live;
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32_anulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uint* b_in [[buffer(2)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        bool vb = live;
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32_anulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uint* b_in [[buffer(2)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        bool vb = live;
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32_nulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uint* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
+
+// out = sub_checked(a, b, bad)
+kernel void sub_f32_nulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uint* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device atomic_uint* error [[buffer(6)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    uint err = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uint bad = 0u;
+        f32 r = sub_checked(a, b, bad);
+        bool v = live && (va && vb);
+        if (v) err |= bad;
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+    err = simd_or(err);
+    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+}
