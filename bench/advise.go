@@ -33,7 +33,7 @@ func advise(r *report) []advice {
 	}
 	for _, v := range r.Environment {
 		if v.Problem != "" {
-			out = append(out, advice{v.Name + " has no effect: " + v.Problem, "it is " + orUnknown(v.Meaning)})
+			out = append(out, advice{"a good value of " + v.Name + ": " + v.Problem, orUnknown(v.Meaning)})
 		}
 	}
 	for _, c := range r.Checks {
@@ -60,7 +60,7 @@ func adviseDevice(r *report) []advice {
 		}
 	}
 	switch {
-	case r.Chosen.Device == emulatorName || r.Chosen.Driver == emulatorName:
+	case r.Chosen.Driver == emulatorName:
 		out = append(out, advice{"a real GPU: the emulator computes on the CPU, slowly, to test kernels", "unset BROADHEAD_DEVICE to compute on the CPU"})
 	case real && r.Chosen.Driver == "":
 		out = append(out, advice{"the GPU that is here is not used: " + r.Chosen.Why, "unset BROADHEAD_DEVICE"})
@@ -93,9 +93,9 @@ func deviceHow(of string) string {
 	return "there is no driver for GPUs on " + of
 }
 
-func orUnknown(s string) string {
-	if s == "" {
-		return "not a variable that Broadhead reads"
+func orUnknown(meaning string) string {
+	if meaning == "" {
+		return "Broadhead does not read it: unset it, or use one that is listed above"
 	}
-	return s
+	return "it says " + meaning
 }

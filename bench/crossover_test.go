@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
+
+	"github.com/broadhead-go/broadhead/gpu"
 )
 
 func TestCrossoverPrintsTablesAndPlots(t *testing.T) {
@@ -44,6 +47,33 @@ func TestCrossoverTakesForeignMemoryAndSomeFunctions(t *testing.T) {
 	require.NotContains(t, out.String(), "filter(int64)")
 	require.Contains(t, out.String(), "arrow-go's default allocator")
 	require.Contains(t, readSVG(t, svg), "foreign memory")
+}
+
+func TestCrossoverOnEmulatorSaysThatItIsNone(t *testing.T) {
+	if _, err := gpu.Open(emulatorName); err != nil {
+		t.Skip(err)
+	}
+	svg := filepath.Join(t.TempDir(), "plot.svg")
+	var out bytes.Buffer
+	args := []string{"crossover", "--device=emulator", "--rows-max=1000", "--repeat=1", "--function=sum", "--out=" + svg}
+	require.NoError(t, run(t.Context(), args, &out, io.Discard))
+	require.GreaterOrEqual(t, strings.Count(out.String(), emulatorWarning), 2)
+	require.NotContains(t, out.String(), "no times of")
+	require.Contains(t, readSVG(t, svg), emulatorWarning)
+
+	var q request
+	q.repeat, q.out = 1, svg
+	require.NoError(t, q.parse([]string{"sum"}, "int64", "10000000", emulatorName, false))
+	require.Equal(t, rowsMaxOnEmulator, q.rowsMax)
+}
+
+func TestCrossoverEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	svg := filepath.Join(t.TempDir(), "plot.svg")
+	err := run(ctx, []string{"crossover", "--device=cpu", "--out=" + svg}, io.Discard, io.Discard)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoFileExists(t, svg)
 }
 
 // readSVG checks that a file is well-formed XML, an svg element, and returns its text.

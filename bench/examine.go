@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -218,10 +219,10 @@ func examineCrossovers(driver string) []crossover {
 
 // settings are the variables that the packages read.
 var settings = []variable{
-	{Name: "BROADHEAD_DEVICE", Meaning: "the device to use: cpu, metal, cuda, emulator, or one by number, as in metal:0"},
-	{Name: "BROADHEAD_CROSSOVER", Meaning: "rows from which the device is used, or never; for all, or as in sum=1000,add=never"},
-	{Name: "BROADHEAD_LOW_LATENCY", Meaning: "1: waiters poll before they block; 0: they block at once"},
-	{Name: "BROADHEAD_SPIN_US", Meaning: "microseconds that waiters poll"},
+	{Name: "BROADHEAD_DEVICE", Meaning: "the device: cpu, metal, cuda, emulator, or one by number, as in metal:0"},
+	{Name: "BROADHEAD_CROSSOVER", Meaning: "rows from which the device is used, or never; for all functions, or as in sum=1000,add=never"},
+	{Name: "BROADHEAD_LOW_LATENCY", Meaning: "whether waiters poll (1) or block at once (0)"},
+	{Name: "BROADHEAD_SPIN_US", Meaning: "how many microseconds waiters poll"},
 }
 
 // emulatorSettings are shown where they are set.
@@ -286,13 +287,22 @@ func examineAnswers(ctx context.Context, dev gpu.Device, on chosen) []check {
 		if !w.crossover {
 			continue
 		}
-		c := check{Function: w.function, Device: on.Device}
-		answer, err := w.compare(ctx, mem, dev)
-		c.OK, c.Answer = err == nil, answer
-		if err != nil {
-			c.Answer = err.Error()
+		c := check{Function: w.function, Device: on.Device, OK: true}
+		var err error
+		if c.Answer, err = safely(func() (string, error) { return w.compare(ctx, mem, dev) }); err != nil {
+			c.OK, c.Answer = false, err.Error()
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// safely makes a panic an error: a doctor reports what is broken, and goes on.
+func safely(try func() (string, error)) (answer string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return try()
 }

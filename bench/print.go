@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -201,7 +200,7 @@ func listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return strings.Join(slices.Clone(names), ", ")
+	return strings.Join(names, ", ")
 }
 
 func limit(rows *int64) string {

@@ -44,7 +44,7 @@ func hasNulls(d Datum) bool {
 		if c.NullN() != 0 {
 			return true
 		}
-		if dict, ok := c.(*array.Data); ok && dict.Dictionary() != nil && dict.Dictionary().NullN() != 0 {
+		if dict := dictionaryOf(c); dict != nil && dict.NullN() != 0 {
 			return true
 		}
 	}

@@ -18,9 +18,19 @@ import (
 func filterFunction() *function {
 	return &function{
 		kind: ac.FuncVector, arity: Arity{NArgs: 2}, opts: ac.DefaultFilterOptions(),
+		check:   checkFilter,
 		resolve: resolveFilter,
 		tables:  filterTables,
 	}
+}
+
+// checkFilter refuses a scalar beside an array. Two scalars pass, as in arrow-go.
+func checkFilter(args []Datum) error {
+	values, mask := args[0].Kind() == ac.KindScalar, args[1].Kind() == ac.KindScalar
+	if values != mask {
+		return errMaskScalar
+	}
+	return nil
 }
 
 // filterWidth is the width in bytes of the values that a filter moves: 0 for bits, -1 for types that are not of fixed
@@ -86,9 +96,6 @@ var errMaskScalar = fmt.Errorf("%w: filter should be array-like", arrow.ErrNotIm
 func lanes(values, mask Datum) ([]lane, form, error) {
 	fv, _ := formOf(values)
 	fm, _ := formOf(mask)
-	if fm == formScalar || fv == formScalar {
-		return nil, 0, errMaskScalar
-	}
 	if values.Len() != mask.Len() {
 		return nil, 0, fmt.Errorf("%w: filter inputs must all be the same length, got %d and %d",
 			arrow.ErrInvalid, values.Len(), mask.Len())
@@ -216,8 +223,8 @@ func (l lane) compact(ctx context.Context, sel *cpu.Selection, width int) (arrow
 // filtered is array data like d with other buffers; a dictionary stays.
 func filtered(d arrow.ArrayData, n, nulls int, valid, values *arrowmem.Buffer) arrow.ArrayData {
 	bufs := []*arrowmem.Buffer{valid, values}
-	if dict, ok := d.(*array.Data); ok && dict.Dictionary() != nil {
-		return array.NewDataWithDictionary(d.DataType(), n, bufs, nulls, 0, dict.Dictionary().(*array.Data))
+	if dict := dictionaryOf(d); dict != nil {
+		return array.NewDataWithDictionary(d.DataType(), n, bufs, nulls, 0, dict)
 	}
 	return array.NewData(d.DataType(), n, bufs, nil, nulls, 0)
 }

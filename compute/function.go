@@ -23,6 +23,10 @@ type function struct {
 	opts    FunctionOptions
 	base    ac.Function
 	resolve func(opts FunctionOptions, in []arrow.DataType) (*call, error)
+	// check looks at the arguments before anything else; nil: there is nothing to look at.
+	check func(args []Datum) error
+	// elementWise: each row of the result depends on that row of the arguments, dictionaries by value.
+	elementWise bool
 	// tables runs the function over record batches and tables; nil where it takes none.
 	tables func(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error)
 }
@@ -124,6 +128,11 @@ func (f *function) Execute(ctx context.Context, opts FunctionOptions, args ...Da
 		}
 		types[i] = al.Type()
 	}
+	if f.check != nil {
+		if err := f.check(args); err != nil {
+			return nil, err
+		}
+	}
 	c, err := f.resolve(opts, types)
 	if errors.Is(err, errNoKernel) {
 		return f.passOn(ctx, opts, args, types)
@@ -178,20 +187,6 @@ func (c *call) cast(ctx context.Context, args []Datum) (cast []Datum, release fu
 		owned = append(owned, cast[i])
 	}
 	return cast, func() { releaseAll(owned) }, nil
-}
-
-// passOn hands a call to arrow-go. Inputs on which arrow-go panics in a goroutine of its own are rebuilt first.
-func (f *function) passOn(ctx context.Context, opts FunctionOptions, args []Datum, types []arrow.DataType) (Datum, error) {
-	if f.base == nil {
-		return nil, f.noKernel(types)
-	}
-	safe, release := safeForArrow(ctx, args)
-	defer release()
-	out, err := f.base.Execute(ctx, opts, safe...)
-	if err == nil {
-		countRun(f.name, arrowName, rowsOf(args))
-	}
-	return out, err
 }
 
 // rowsOf is the number of rows of a call: those of its longest argument.

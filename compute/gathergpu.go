@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/broadhead-go/broadhead/msl"
 )
@@ -34,15 +33,15 @@ func (r *recorder) lookedUp(d Datum, index, t msl.Type) (*value, error) {
 
 // lookUp records the gather of one chunk.
 func (r *recorder) lookUp(chunk arrow.ArrayData, index, t msl.Type) (out part, err error) {
-	dict, ok := chunk.(*array.Data)
-	if !ok || dict.Dictionary() == nil {
+	dict := dictionaryOf(chunk)
+	if dict == nil {
 		return out, fmt.Errorf("%w: a dictionary array has no dictionary", arrow.ErrInvalid)
 	}
 	var parts [2]part
 	for i, in := range []struct {
 		data arrow.ArrayData
 		typ  msl.Type
-	}{{chunk, index}, {dict.Dictionary(), t}} {
+	}{{chunk, index}, {dict, t}} {
 		c, err := columnOf(in.data, in.typ, false)
 		if err != nil {
 			return out, err

@@ -16,7 +16,7 @@ import (
 // function makes an element-wise op a function.
 func (o *op) function() *function {
 	return &function{
-		kind: ac.FuncScalar, arity: Arity{NArgs: o.arity}, doc: o.doc,
+		kind: ac.FuncScalar, arity: Arity{NArgs: o.arity}, doc: o.doc, elementWise: true,
 		resolve: func(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 			if o.name == "is_null" {
 				return o.resolveIsNull(opts, in)

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/arrow/scalar"
@@ -144,26 +145,46 @@ func castAll(ctx context.Context, d ac.Datum, types []arrow.DataType, rounds boo
 	return d, nil
 }
 
-// castOnce casts. Dictionary scalars are looked up here: arrow-go cannot cast one whose dictionary is empty.
+// castOnce casts. Dictionary scalars are looked up here, since arrow-go cannot cast one whose dictionary is empty, and
+// chunks are cast one by one, since arrow-go loses nulls of chunks that are slices.
 func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType, safe bool) (ac.Datum, error) {
 	opts := ac.NewCastOptions(t, safe)
-	sd, ok := d.(*ac.ScalarDatum)
-	if !ok {
-		return ac.CastDatum(ctx, d, opts)
-	}
-	s := sd.Value
-	if dict, ok := s.(*scalar.Dictionary); ok {
-		if !dict.IsValid() {
+	switch v := d.(type) {
+	case *ac.ScalarDatum:
+		if !v.Value.IsValid() {
 			return ac.NewDatum(scalar.MakeNullScalar(t)), nil
 		}
-		v, err := dict.GetEncodedValue()
-		if err != nil {
-			return nil, err
+		if dict, ok := v.Value.(*scalar.Dictionary); ok {
+			s, err := dict.GetEncodedValue()
+			if err != nil {
+				return nil, err
+			}
+			return ac.NewDatum(s), nil
 		}
-		return ac.NewDatum(v), nil
-	}
-	if !s.IsValid() {
-		return ac.NewDatum(scalar.MakeNullScalar(t)), nil
+	case *ac.ChunkedDatum:
+		chunks := make([]arrow.Array, 0, len(v.Value.Chunks()))
+		defer func() {
+			for _, c := range chunks {
+				c.Release()
+			}
+		}()
+		for _, c := range v.Value.Chunks() {
+			out, err := ac.CastArray(ctx, c, opts)
+			if err != nil {
+				return nil, err
+			}
+			chunks = append(chunks, out)
+		}
+		return &ac.ChunkedDatum{Value: arrow.NewChunked(t, chunks)}, nil
 	}
 	return ac.CastDatum(ctx, d, opts)
+}
+
+// dictionaryOf is the dictionary of array data, nil where it has none.
+func dictionaryOf(d arrow.ArrayData) *array.Data {
+	if data, ok := d.(*array.Data); ok {
+		dict, _ := data.Dictionary().(*array.Data)
+		return dict
+	}
+	return nil
 }

@@ -8,6 +8,98 @@ import (
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
 )
 
+// passOn hands a call to arrow-go's function of the name. Element-wise calls go there with dictionaries looked up and
+// chunk by chunk, since arrow-go loses nulls of chunks that are slices.
+func (f *function) passOn(ctx context.Context, opts FunctionOptions, args []Datum, types []arrow.DataType) (Datum, error) {
+	if f.base == nil {
+		return nil, f.noKernel(types)
+	}
+	pass := f.passWhole
+	if f.elementWise {
+		decode := &call{}
+		for i, t := range types {
+			if f.arity.NArgs == 2 {
+				decode.casts[i] = steps(t)
+			}
+		}
+		decoded, release, err := decode.cast(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		args, pass = decoded, f.passChunks
+	}
+	out, err := pass(ctx, opts, args)
+	if err == nil {
+		countRun(f.name, arrowName, rowsOf(args))
+	}
+	return out, err
+}
+
+func (f *function) passWhole(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error) {
+	safe, release := safeForArrow(ctx, args)
+	defer release()
+	return f.base.Execute(ctx, opts, safe...)
+}
+
+// passChunks passes one array a run of rows where an argument has chunks.
+func (f *function) passChunks(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error) {
+	lengths, forms := make([][]column, len(args)), make([]form, len(args))
+	for i, a := range args {
+		forms[i], _ = formOf(a)
+		for _, c := range chunksOf(a) {
+			lengths[i] = append(lengths[i], column{n: c.Len(), stride: 1})
+		}
+		if forms[i] == formScalar {
+			lengths[i] = []column{{n: 1}}
+		}
+	}
+	runs, result, err := alignRuns(lengths, forms)
+	if err != nil || result != formChunked || len(runs) == 0 {
+		return f.passWhole(ctx, opts, args)
+	}
+	out := make([]arrow.Array, 0, len(runs))
+	defer func() {
+		for _, c := range out {
+			c.Release()
+		}
+	}()
+	row := 0
+	for _, r := range runs {
+		part := make([]Datum, len(args))
+		for i, a := range args {
+			if forms[i] == formScalar {
+				part[i] = a
+				continue
+			}
+			slice := rowsFrom(a, row, r.n)
+			defer slice.Release()
+			part[i] = slice
+		}
+		d, err := f.passWhole(ctx, opts, part)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d.(*ac.ArrayDatum).MakeArray())
+		d.Release()
+		row += r.n
+	}
+	return &ac.ChunkedDatum{Value: arrow.NewChunked(out[0].DataType(), out)}, nil
+}
+
+// rowsFrom is rows [row, row+n) of an array or of chunks, which lie in one chunk.
+func rowsFrom(d Datum, row, n int) Datum {
+	for _, c := range chunksOf(d) {
+		if row < c.Len() {
+			s := array.NewSliceData(c, int64(row), int64(row+n))
+			defer s.Release()
+			return ac.NewDatum(s)
+		}
+		row -= c.Len()
+	}
+	panic("compute: rows past the end of a datum")
+}
+
 // safeForArrow rebuilds arguments on which arrow-go v18.8.0 panics in a goroutine of its own, where nobody can recover:
 // empty strings and binaries without an offsets buffer, as readers of files make them. The others pass as they are.
 func safeForArrow(ctx context.Context, args []Datum) (safe []Datum, release func()) {

@@ -43,7 +43,6 @@ func describeMap(k *kernel) error {
 	k.file, k.Value, k.Fails, k.HasOutValid = "map", e.Value, e.Fails, HasOutValid(k.Key)
 	k.Valid = k.validity(e, two)
 	k.Inputs = append(k.Inputs, k.input("a", k.ANulls(), e))
-	reads := slices.Contains(k.roots, "a")
 	if two {
 		k.Inputs = append(k.Inputs, k.input("b", k.BNulls(), e))
 	}
@@ -52,11 +51,12 @@ func describeMap(k *kernel) error {
 		k.Name += "_to_" + k.Out.Name
 	}
 	k.Name += suffix(k.Key, two)
+	reads := func(v string) bool { return slices.Contains(k.roots, v) }
 	in := "device const " + k.In.Storage + "* "
 	k.bind(MapParams{}, MapArgs,
-		parameter{reads, MapA, in + "a_in"},
+		parameter{reads("a"), MapA, in + "a_in"},
 		parameter{k.ANulls() && k.Inputs[0].Validity != "", MapAValid, "device const uint* a_valid"},
-		parameter{two, MapB, in + "b_in"},
+		parameter{reads("b"), MapB, in + "b_in"},
 		parameter{k.BNulls() && k.Inputs[1].Validity != "", MapBValid, "device const uint* b_valid"},
 		parameter{true, MapOut, "device " + k.Out.Storage + "* out"},
 		parameter{k.HasOutValid, MapOutValid, "device uint* out_valid"},

@@ -140,12 +140,21 @@ func integer(v any) *big.Int {
 	return big.NewInt(v.(int64))
 }
 
+// powers are 2^8 to 2^64 by width.
+var powers = map[int]*big.Int{}
+
+func init() {
+	for bits := 8; bits <= 64; bits *= 2 {
+		powers[bits] = new(big.Int).Lsh(big.NewInt(1), uint(bits))
+	}
+}
+
 // fitted is an integer as a value of type t: an error if it does not fit and checked says so, else wrapped around.
 func fitted(v *big.Int, t arrow.DataType, checked bool) (any, error) {
-	bits := uint(bitsOf(t))
-	low := new(big.Int).And(v, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits), big.NewInt(1)))
-	if isSigned(t) && low.Bit(int(bits)-1) == 1 {
-		low.Sub(low, new(big.Int).Lsh(big.NewInt(1), bits))
+	bits := bitsOf(t)
+	low := new(big.Int).Mod(v, powers[bits])
+	if isSigned(t) && low.Bit(bits-1) == 1 {
+		low.Sub(low, powers[bits])
 	}
 	if checked && low.Cmp(v) != 0 {
 		return nil, errOverflow

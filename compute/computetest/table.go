@@ -75,7 +75,7 @@ var Table = []Row{
 	{Name: "all", Types: bools1, Options: aggregateOptions, Oracle: decided(false)},
 
 	{Name: "filter", Types: moveTypes, Options: filterOptions, Oracle: selected},
-	{Name: "array_filter", Types: masked(i32), Options: filterOptions, Oracle: selected},
+	{Name: "array_filter", Types: masked(i64), Options: filterOptions, Oracle: selected},
 }
 
 // rowOf is the row of a function.

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -21,6 +22,19 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	case "one": // answers one case, then dies as if that case had left a goroutine behind
+		in := bufio.NewReader(os.Stdin)
+		line, err := in.ReadString('\n')
+		if err != nil {
+			os.Exit(0)
+		}
+		if err := Serve(context.Background(), strings.NewReader(line), os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		if _, err := in.ReadByte(); err != nil {
+			os.Exit(0)
+		}
+		os.Exit(2)
 	case "crash":
 		if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
 			os.Exit(0)
@@ -86,6 +100,17 @@ func TestDyingChildFailsItsCaseOnly(t *testing.T) {
 	t.Setenv(workerEnv, "serve")
 	if outcome, err := w.Run(t.Context(), c); outcome != Passed {
 		t.Fatalf("outcome %d, error %v", outcome, err)
+	}
+}
+
+func TestLateDeathIsNotTheNextCases(t *testing.T) {
+	c := firstCase(t)
+	w := isolated(t, "one")
+	defer closeChild(t, w)
+	for i := range 3 {
+		if outcome, err := w.Run(t.Context(), c); outcome != Passed {
+			t.Fatalf("case %d: outcome %d, error %v", i, outcome, err)
+		}
 	}
 }
 

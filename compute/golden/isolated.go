@@ -61,27 +61,38 @@ func (w *Isolated) Run(ctx context.Context, c *Case) (Outcome, error) {
 	if err != nil {
 		return failure, err
 	}
-	if w.cmd == nil {
-		if err := w.start(ctx); err != nil {
-			return Failed, err
-		}
-	}
 	line, err := json.Marshal(c)
 	if err != nil {
 		return Failed, err
 	}
-	var r reply
-	_, err = w.stdin.Write(append(line, '\n'))
-	if err == nil {
+	for {
+		fresh := w.cmd == nil
+		if fresh {
+			if err := w.start(ctx); err != nil {
+				return Failed, err
+			}
+		}
+		r, err := w.ask(line)
+		switch {
+		case err == nil && r.Why == "":
+			return r.Outcome, nil
+		case err == nil:
+			return r.Outcome, errors.New(r.Why)
+		}
+		err = errors.Join(err, w.Close())
+		// A goroutine of an earlier case may have outlived its call and
+		// panicked just now: only a fresh child's death is this case's.
+		if fresh || ctx.Err() != nil {
+			return failure, fmt.Errorf("the process died: %w: %s", err, w.lastWords())
+		}
+	}
+}
+
+func (w *Isolated) ask(line []byte) (r reply, err error) {
+	if _, err = w.stdin.Write(append(line, '\n')); err == nil {
 		err = w.replies.Decode(&r)
 	}
-	if err != nil {
-		return failure, fmt.Errorf("the process died: %w: %s", errors.Join(err, w.Close()), w.lastWords())
-	}
-	if r.Why != "" {
-		return r.Outcome, errors.New(r.Why)
-	}
-	return r.Outcome, nil
+	return r, err
 }
 
 func (w *Isolated) start(ctx context.Context) error {

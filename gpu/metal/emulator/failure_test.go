@@ -309,8 +309,8 @@ func TestTypeEncodings(t *testing.T) {
 		"EmuMTLSharedEvent": {
 			"signaledValue": "Q@:", "setSignaledValue:": "v@:Q", "waitUntilSignaledValue:timeoutMS:": "B@:QQ",
 		},
-		"NSError":           {"localizedDescription": "@@:", "code": "q@:", "domain": "@@:"},
-		"NSArray":           {"count": "Q@:", "objectAtIndex:": "@@:Q"},
+		"NSError": {"localizedDescription": "@@:", "code": "q@:", "domain": "@@:"},
+		"NSArray": {"count": "Q@:", "objectAtIndex:": "@@:Q"},
 	} {
 		for name, want := range methods {
 			m := raw(objc.instanceMethod, class(className), sel(name))
