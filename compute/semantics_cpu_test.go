@@ -2,7 +2,6 @@ package compute_test
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"testing"
 
@@ -140,29 +139,4 @@ func counting(mem memory.Allocator, n int) arrow.Array {
 		b.Append(int64(i))
 	}
 	return b.NewArray()
-}
-
-func ExampleCallFunction() {
-	ctx := context.Background()
-	delays := testInts(memory.DefaultAllocator, 12, 75, 0, 61)
-	defer delays.Release()
-	late, err := compute.CallFunction(ctx, "greater", nil, compute.NewDatumWithoutOwning(delays), compute.NewDatum(int64(60)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer late.Release()
-	rows, err := compute.Filter(ctx, compute.NewDatumWithoutOwning(delays), late, *compute.DefaultFilterOptions())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer rows.Release()
-	sum, err := compute.Sum(ctx, nil, rows)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(sum.(*compute.ScalarDatum).Value)
-	// Output: 136
 }

@@ -168,7 +168,7 @@ func TestStress(t *testing.T) {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(g), 1))
 				m := model{a: a}
-				for range 3000 {
+				for range 1500 {
 					n := 1 + rng.IntN(1<<(4+rng.IntN(13)))
 					if rng.IntN(500) == 0 {
 						n = 2<<20 + rng.IntN(2<<20)

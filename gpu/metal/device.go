@@ -24,9 +24,8 @@ type device struct {
 	slots  slotPool
 	copier byteCopier
 
-	setsMany ability      // encoders take several buffers in one message
-	fails    atomic.Int32 // commits that failed since the last that did not
-	lost     atomic.Pointer[error]
+	fails atomic.Int32 // commits that failed since the last that did not
+	lost  atomic.Pointer[error]
 }
 
 // enter begins a call; leave ends it when enter returned nil. A device that is closed or lost does not let anybody in.

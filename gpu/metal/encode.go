@@ -156,7 +156,7 @@ func (e *encoder) bind(list []binding) {
 
 // setBuffers sets n buffers of the scratch from an index on.
 func (e *encoder) setBuffers(index, n int) {
-	if n > 1 && e.dev.setsMany.get(e.session, e.id, selSetBuffers) {
+	if n > 1 {
 		e.send(e.id, selSetBuffers, uintptr(unsafe.Pointer(&e.buffers)), uintptr(unsafe.Pointer(&e.offsets)), uintptr(index), uintptr(n))
 		return
 	}

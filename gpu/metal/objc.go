@@ -136,17 +136,6 @@ func (s *session) responds(o id, sel selector) bool {
 	return s.sendBool(o, selRespondsToSelector, s.rt.sel[sel])
 }
 
-// ability is whether a class of objects understands a message, asked once.
-type ability struct {
-	once sync.Once
-	yes  bool
-}
-
-func (a *ability) get(s *session, o id, sel selector) bool {
-	a.once.Do(func() { a.yes = s.responds(o, sel) })
-	return a.yes
-}
-
 // string makes an NSString that the caller releases.
 func (s *session) string(text string) id {
 	const utf8 = 4

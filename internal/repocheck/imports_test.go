@@ -21,9 +21,9 @@ var mayImport = map[string][]string{
 	"internal": {},
 }
 
-// mayTestWith is what tests may import on top: a device to run kernels on.
+// mayTestWith is what tests may import on top: a device to run kernels on, and the functions that kernels are made for.
 var mayTestWith = map[string][]string{
-	"msl":    {"gpu"},
+	"msl":    {"gpu", "compute"},
 	"memory": {"gpu", "msl"},
 }
 

@@ -48,6 +48,11 @@ void set_buffer(Encoder* e, SEL, Buffer* b, uint64_t offset, uint64_t index) {
     hold(e->buffer, b);
 }
 
+void set_buffers(Encoder* e, SEL, Buffer* const* list, const uint64_t* offsets, NSRange range) {
+    for (uint64_t i = 0; i < range.length; i++)
+        set_buffer(e, nullptr, list[i], offsets[i], range.location + i);
+}
+
 void set_buffer_offset(Encoder* e, SEL, uint64_t offset, uint64_t index) {
     const char* what = "setBufferOffset:atIndex:";
     if (!check_open(e, what) || !check_index(what, index))
@@ -233,6 +238,7 @@ void define_compute_encoder() {
     define_encoder_methods(c);
     method(c, "setComputePipelineState:", "v@:@", set_pipeline);
     method(c, "setBuffer:offset:atIndex:", "v@:@QQ", set_buffer);
+    method(c, "setBuffers:offsets:withRange:", "v@:^@^Q{_NSRange=QQ}", set_buffers);
     method(c, "setBufferOffset:atIndex:", "v@:QQ", set_buffer_offset);
     method(c, "setBytes:length:atIndex:", "v@:^vQQ", set_bytes);
     method(c, "setThreadgroupMemoryLength:atIndex:", "v@:QQ", set_threadgroup_length);
