@@ -43,7 +43,12 @@ func aggregateDoc(summary string) FunctionDoc {
 	return FunctionDoc{Summary: summary, ArgNames: []string{"array"}}
 }
 
+// countTypes: every type whose nulls are in a validity bitmap of its own.
 func countTypes(t arrow.DataType) (*aggPlan, error) {
+	switch t.ID() {
+	case arrow.SPARSE_UNION, arrow.DENSE_UNION, arrow.RUN_END_ENCODED:
+		return nil, errNoKernel
+	}
 	return &aggPlan{in: msl.Bool, reduction: msl.OpCount, out: arrow.PrimitiveTypes.Int64, allNull: t.ID() == arrow.NULL}, nil
 }
 
@@ -196,8 +201,9 @@ func AllArray(ctx context.Context, opts *ScalarAggregateOptions, values arrow.Ar
 	return callAggregateArray(ctx, "all", opts, values)
 }
 
-// Count is the number of valid rows, of nulls, or of all rows, as an int64 that is never null. Any type. Nil options
-// count the valid rows. The GPU is used from the crossover on where there is a validity bitmap to count.
+// Count is the number of valid rows, of nulls, or of all rows, as an int64 that is never null. Any type but
+// unions and run-end encoded ones (arrow.ErrNotImplemented). Nil options count the valid rows. The GPU is used from the
+// crossover on where there is a validity bitmap to count.
 func Count(ctx context.Context, opts *CountOptions, values Datum) (Datum, error) {
 	if opts == nil {
 		opts = DefaultCountOptions()

@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -156,11 +157,7 @@ func filterDatum(ctx context.Context, values, mask Datum, width int, emit bool) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sel, err := l.selection(emit, workersOf(ctx))
-		if err != nil {
-			return nil, err
-		}
-		d, err := l.compact(ctx, sel, width)
+		d, err := l.filter(ctx, width, emit)
 		if err != nil {
 			return nil, err
 		}
@@ -169,13 +166,24 @@ func filterDatum(ctx context.Context, values, mask Datum, width int, emit bool) 
 	return assemble(values.(ArrayLikeDatum).Type(), f, out), nil
 }
 
-func (l lane) selection(emit bool, workers int) (*cpu.Selection, error) {
+// selections keeps the memory of selections for the next filter.
+var selections = sync.Pool{New: func() any { return new([]byte) }}
+
+func (l lane) filter(ctx context.Context, width int, emit bool) (arrow.ArrayData, error) {
 	m, err := columnOf(l.mask, msl.Bool, false)
 	if err != nil {
 		return nil, err
 	}
 	m = m.slice(l.m, l.n)
-	return cpu.Select(m.bits(), m.valid, l.n, emit, workers, nil), nil
+	bits := selections.Get().(*[]byte)
+	defer selections.Put(bits)
+	sel := cpu.Select(m.bits(), m.valid, l.n, emit, workersOf(ctx), func(n int) []byte {
+		if cap(*bits) < n {
+			*bits = make([]byte, n)
+		}
+		return (*bits)[:n]
+	})
+	return l.compact(ctx, sel, width)
 }
 
 // compact moves the selected rows of the lane's values to new array data.

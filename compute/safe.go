@@ -100,71 +100,76 @@ func rowsFrom(d Datum, row, n int) Datum {
 	panic("compute: rows past the end of a datum")
 }
 
-// safeForArrow rebuilds arguments on which arrow-go v18.8.0 panics in a goroutine of its own, where nobody can recover:
-// empty strings and binaries without an offsets buffer, as readers of files make them. The others pass as they are.
+// safeForArrow rebuilds arguments that arrow-go v18.8.0 gets wrong: empty arrays without all their buffers, as readers of
+// files make them, on which it panics in a goroutine where nobody can recover, and slices of fixed-size binaries, whose
+// offset it forgets. The others pass as they are.
 func safeForArrow(ctx context.Context, args []Datum) (safe []Datum, release func()) {
-	safe, release = args, func() {}
+	var owned []Datum
+	safe = args
 	for i, a := range args {
 		d := rebuilt(ctx, a)
 		if d == nil {
 			continue
 		}
-		if &safe[0] == &args[0] {
+		if owned == nil {
 			safe = append([]Datum(nil), args...)
 		}
-		safe[i] = d
-		before := release
-		release = func() {
-			d.Release()
-			before()
-		}
+		safe[i], owned = d, append(owned, d)
 	}
-	return safe, release
+	return safe, func() { releaseAll(owned) }
 }
 
 // rebuilt is a sound copy of a datum, or nil where it is sound.
 func rebuilt(ctx context.Context, d Datum) Datum {
+	sound := true
+	for _, c := range chunksOf(d) {
+		sound = sound && isSound(c)
+	}
+	if sound {
+		return nil
+	}
 	switch v := d.(type) {
 	case *ac.ArrayDatum:
-		if lacksOffsets(v.Value) {
-			e := emptyOf(ctx, v.Value.DataType())
-			defer e.Release()
-			return ac.NewDatum(e)
-		}
+		arr := v.MakeArray()
+		defer arr.Release()
+		out := soundCopy(ctx, arr)
+		defer out.Release()
+		return ac.NewDatum(out)
 	case *ac.ChunkedDatum:
-		sound := true
-		for _, c := range v.Value.Chunks() {
-			sound = sound && !lacksOffsets(c.Data())
-		}
-		if sound {
-			return nil
-		}
 		chunks := make([]arrow.Array, len(v.Value.Chunks()))
 		for i, c := range v.Value.Chunks() {
-			c.Retain()
-			if lacksOffsets(c.Data()) {
-				c.Release()
-				c = emptyOf(ctx, c.DataType())
-			}
-			chunks[i] = c
-			defer c.Release()
+			chunks[i] = soundCopy(ctx, c)
+			defer chunks[i].Release()
 		}
 		return &ac.ChunkedDatum{Value: arrow.NewChunked(v.Value.DataType(), chunks)}
 	}
 	return nil
 }
 
-func emptyOf(ctx context.Context, t arrow.DataType) arrow.Array {
-	b := array.NewBuilder(GetAllocator(ctx), t)
+// soundCopy is the array itself where it is sound.
+func soundCopy(ctx context.Context, arr arrow.Array) arrow.Array {
+	if isSound(arr.Data()) {
+		arr.Retain()
+		return arr
+	}
+	if arr.Len() > 0 {
+		if out, err := array.Concatenate([]arrow.Array{arr}, GetAllocator(ctx)); err == nil {
+			return out
+		}
+	}
+	b := array.NewBuilder(GetAllocator(ctx), arr.DataType())
 	defer b.Release()
 	return b.NewArray()
 }
 
-func lacksOffsets(d arrow.ArrayData) bool {
+// isSound says that arrow-go's kernels read array data as it is meant.
+func isSound(d arrow.ArrayData) bool {
 	switch d.DataType().ID() {
-	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY:
-		b := d.Buffers()
-		return d.Len() == 0 && (len(b) < 2 || b[1] == nil || b[1].Len() == 0)
+	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW,
+		arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.STRUCT, arrow.MAP:
+		return d.Len() > 0
+	case arrow.FIXED_SIZE_BINARY:
+		return d.Offset() == 0
 	}
-	return false
+	return true
 }

@@ -140,3 +140,12 @@ func counting(mem memory.Allocator, n int) arrow.Array {
 	}
 	return b.NewArray()
 }
+
+// borrowed are datums that need no release.
+func borrowed(arrays ...arrow.Array) []compute.Datum {
+	out := make([]compute.Datum, len(arrays))
+	for i, a := range arrays {
+		out[i] = compute.NewDatumWithoutOwning(a)
+	}
+	return out
+}

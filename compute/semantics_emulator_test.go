@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/broadhead-go/broadhead/compute"
 	"github.com/broadhead-go/broadhead/compute/computetest"
 	"github.com/broadhead-go/broadhead/gpu"
@@ -62,4 +64,19 @@ func TestEmulatorFewThreads(t *testing.T) {
 			computetest.RunSome(t, ctx)
 		})
 	}
+}
+
+func TestNoLeaksOnEmulator(t *testing.T) {
+	ctx, dev := emulated(t)
+	t.Run("device memory", func(t *testing.T) {
+		mem := memory.New(dev)
+		noLeaks(t, ctx, mem)
+		if s := mem.Stats(); s.Active != 0 || s.Parked != 0 || s.BadFrees != 0 {
+			t.Errorf("left behind: %+v", s)
+		}
+		if err := mem.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("foreign memory", func(t *testing.T) { noLeaks(t, ctx, arrowmem.NewGoAllocator()) })
 }
