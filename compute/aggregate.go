@@ -23,6 +23,7 @@ type aggPlan struct {
 	reduction string // one of msl's reductions, or exact
 	out       arrow.DataType
 	allNull   bool // a null-typed column: every row is null
+	kernel    func(*tally, *column)
 }
 
 // exact is the reduction of floats; the others have msl's names.

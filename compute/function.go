@@ -22,6 +22,8 @@ type function struct {
 	doc     FunctionDoc
 	opts    FunctionOptions
 	base    ac.Function
+	cache   *callCache
+	onCPU   *counters
 	resolve func(opts FunctionOptions, in []arrow.DataType) (*call, error)
 	// check looks at the arguments before anything else; nil: there is nothing to look at.
 	check func(args []Datum) error
@@ -114,33 +116,52 @@ func (f *function) Execute(ctx context.Context, opts FunctionOptions, args ...Da
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	types := make([]arrow.DataType, len(args))
 	for i, a := range args {
 		if a == nil {
 			return nil, fmt.Errorf("%w: function '%s': argument %d is nil", arrow.ErrInvalid, f.name, i)
 		}
+	}
+	key, cached := cacheKey(opts, args)
+	if cached {
+		if c := f.cache.get(key); c != nil && (f.check == nil || f.check(args) == nil) {
+			return c.run(ctx, args)
+		}
+	}
+	c, out, err := f.prepare(ctx, opts, args)
+	if c == nil {
+		return out, err
+	}
+	if cached {
+		f.cache.put(key, c)
+	}
+	return c.run(ctx, args)
+}
+
+// prepare resolves a call. Where the engine has no kernel it answers by other means.
+func (f *function) prepare(ctx context.Context, opts FunctionOptions, args []Datum) (*call, Datum, error) {
+	types := make([]arrow.DataType, len(args))
+	for i, a := range args {
 		if k := a.Kind(); f.tables != nil && i == 0 && (k == ac.KindRecord || k == ac.KindTable) {
-			return f.tables(ctx, opts, args)
+			out, err := f.tables(ctx, opts, args)
+			return nil, out, err
 		}
 		al, ok := a.(ArrayLikeDatum)
 		if !ok {
-			return nil, fmt.Errorf("%w: function '%s' does not take a %s", arrow.ErrNotImplemented, f.name, a.Kind())
+			return nil, nil, fmt.Errorf("%w: function '%s' does not take a %s", arrow.ErrNotImplemented, f.name, a.Kind())
 		}
 		types[i] = al.Type()
 	}
 	if f.check != nil {
 		if err := f.check(args); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	c, err := f.resolve(opts, types)
 	if errors.Is(err, errNoKernel) {
-		return f.passOn(ctx, opts, args, types)
+		out, err := f.passOn(ctx, opts, args, types)
+		return nil, out, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return c.run(ctx, args)
+	return c, nil, err
 }
 
 // run runs the call where dispatch says; the CPU's arguments are cast first.
@@ -154,7 +175,7 @@ func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
 	}
 	out, err := c.onCPU(ctx, args)
 	if err == nil {
-		countRun(c.fn.name, cpuName, rowsOf(args))
+		c.fn.onCPU.add(rowsOf(args))
 	}
 	return out, err
 }

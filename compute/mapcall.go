@@ -84,6 +84,44 @@ func typeList(in []arrow.DataType) string {
 
 // execute runs the op on the CPU.
 func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) {
+	var cols [2]column
+	var forms [2]form
+	for i, a := range args {
+		var err error
+		switch v := a.(type) {
+		case *ac.ArrayDatum:
+			cols[i], err = columnOf(v.Value, p.in, p.validity)
+			forms[i] = formArray
+		case *ac.ScalarDatum:
+			cols[i], err = scalarColumn(v.Value, p.in, p.validity)
+		default:
+			return o.executeChunks(ctx, p, args)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r, f, err := oneRun(cols, forms, len(args))
+	if err != nil {
+		return nil, err
+	}
+	d, err := o.runMap(ctx, p, &r, workersOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.inRange(d); err != nil {
+		d.Release()
+		return nil, err
+	}
+	if f == formArray {
+		return p.narrowed(ctx, &ac.ArrayDatum{Value: d})
+	}
+	defer d.Release()
+	return p.narrowed(ctx, assemble(p.out, f, []arrow.ArrayData{d}))
+}
+
+// executeChunks runs the op run by run.
+func (o *op) executeChunks(ctx context.Context, p *plan, args []Datum) (Datum, error) {
 	cols, forms := make([][]column, len(args)), make([]form, len(args))
 	for i, a := range args {
 		var err error
@@ -96,15 +134,14 @@ func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) 
 	if err != nil {
 		return nil, err
 	}
-	workers := workersOf(ctx)
 	out := make([]arrow.ArrayData, 0, len(runs))
 	defer func() {
 		for _, d := range out {
 			d.Release()
 		}
 	}()
-	for _, r := range runs {
-		d, err := o.runMap(ctx, p, r, workers)
+	for i := range runs {
+		d, err := o.runMap(ctx, p, &runs[i], workersOf(ctx))
 		if err != nil {
 			return nil, err
 		}

@@ -19,25 +19,39 @@ import (
 const mapMorsel = 64 * 1024
 
 // runMap computes one run of an element-wise op on the CPU.
-func (o *op) runMap(ctx context.Context, p *plan, r run, workers int) (arrow.ArrayData, error) {
-	m := &mapper{op: o, plan: p, run: r, kernel: o.cpu[p.in]}
+func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.ArrayData, error) {
+	m := mapper{op: o, plan: p, run: r, args: o.arity, kernel: o.cpu[p.in]}
 	if err := m.allocate(GetAllocator(ctx)); err != nil {
 		return nil, err
 	}
-	cpu.Parallel(r.n, mapMorsel, workers, func(_, start, end int) {
-		if ctx.Err() == nil {
-			m.rows(start, end)
-		}
-	})
+	if r.n <= mapMorsel || workers <= 1 {
+		m.rows(0, r.n)
+	} else {
+		m.parallel(ctx, workers)
+	}
 	if err := ctx.Err(); err != nil {
 		m.release()
 		return nil, err
 	}
-	if st := cpu.Status(m.status.Load()); st != 0 {
+	if m.status != 0 {
 		m.release()
-		return nil, statusError(st)
+		return nil, statusError(m.status)
 	}
 	return m.data(), nil
+}
+
+// parallel computes the run with several goroutines, each with a mapper of its own.
+func (m *mapper) parallel(ctx context.Context, workers int) {
+	var status atomic.Uint32
+	shared := *m
+	cpu.Parallel(m.run.n, mapMorsel, workers, func(_, start, end int) {
+		if ctx.Err() == nil {
+			mine := shared
+			mine.rows(start, end)
+			status.Or(uint32(mine.status))
+		}
+	})
+	m.status = cpu.Status(status.Load())
 }
 
 // statusError is the error of a checked op, with arrow-go's words.
@@ -52,9 +66,10 @@ func statusError(st cpu.Status) error {
 type mapper struct {
 	op     *op
 	plan   *plan
-	run    run
+	run    *run
+	args   int
 	kernel blockKernel
-	status atomic.Uint32
+	status cpu.Status
 
 	values, valid *arrowmem.Buffer
 	out, outValid []byte
@@ -62,7 +77,7 @@ type mapper struct {
 }
 
 func (m *mapper) nullable() bool {
-	for i := range m.run.cols {
+	for i := range m.args {
 		if !m.run.cols[i].valid.All() {
 			return true
 		}
@@ -120,7 +135,7 @@ func (m *mapper) rows(start, end int) {
 	inBits, outBits := m.plan.in == msl.Bool, m.plan.result() == msl.Bool
 	b.aw, b.bw, b.va, b.vb, b.ow, b.ov =
 		s.words[0][:], s.words[1][:], s.words[2][:], s.words[3][:], s.words[4][:], s.words[5][:]
-	for i := range m.run.cols {
+	for i := range m.args {
 		if c := &m.run.cols[i]; c.stride == 0 && !inBits {
 			fillScalar(unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8), c)
 		}
@@ -128,7 +143,7 @@ func (m *mapper) rows(start, end int) {
 	words := inBits || outBits || m.nullsIn
 	for row := start; row < end; row += blockRows {
 		b.n = min(blockRows, end-row)
-		for i := range m.run.cols {
+		for i := range m.args {
 			m.load(s, i, row, inBits, words)
 		}
 		if !outBits {
@@ -138,14 +153,14 @@ func (m *mapper) rows(start, end int) {
 			and := b.ov[:(b.n+63)/64]
 			for i := range and {
 				and[i] = b.va[i]
-				if len(m.run.cols) == 2 {
+				if m.args == 2 {
 					and[i] &= b.vb[i]
 				}
 			}
 		}
 		if st := m.kernel(b); st != 0 {
 			if st = m.recheck(b, st); st != 0 {
-				m.status.Or(uint32(st))
+				m.status |= st
 				return
 			}
 		}
@@ -190,7 +205,7 @@ func (m *mapper) recheck(b *block, st cpu.Status) cpu.Status {
 			continue
 		}
 		one.a, one.out = b.a[i*w:], b.out[i*wo:]
-		if len(m.run.cols) == 2 {
+		if m.args == 2 {
 			one.b = b.b[i*w:]
 		}
 		st |= m.kernel(&one)

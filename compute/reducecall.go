@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -42,6 +43,8 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 	if err != nil {
 		return nil, err
 	}
+	kernels := reductions[p.reduction]
+	p.kernel = kernels[p.in]
 	c := &call{
 		nulls: func(bool, bool) bool { return a.name != "count" },
 		out:   p.out, in: p.in, ins: [2]msl.Type{p.in}, cross: a.cross,
@@ -51,8 +54,9 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 		},
 	}
 	c.cpu = func(ctx context.Context, args []Datum) (Datum, error) {
-		t, err := p.tally(ctx, args[0])
-		if err != nil {
+		t := tallyPool.Get().(*tally)
+		defer t.recycle()
+		if err := p.tally(ctx, t, args[0]); err != nil {
 			return nil, err
 		}
 		if a.name == "count" {
@@ -68,36 +72,56 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 	return c, nil
 }
 
+// tallyPool keeps tallies, which are large for the sake of exact sums.
+var tallyPool = sync.Pool{New: func() any { return new(tally) }}
+
+func (t *tally) recycle() {
+	*t = tally{}
+	tallyPool.Put(t)
+}
+
 // tally reduces a datum on the CPU.
-func (p *aggPlan) tally(ctx context.Context, d Datum) (*tally, error) {
+func (p *aggPlan) tally(ctx context.Context, t *tally, d Datum) error {
 	if p.allNull {
-		return &tally{rows: int(d.Len())}, nil
+		t.rows = int(d.Len())
+		return nil
 	}
 	if p.reduction == msl.OpCount {
-		return tallyCount(d), nil
+		t.countDatum(d)
+		return nil
+	}
+	if a, ok := d.(*ac.ArrayDatum); ok {
+		var err error
+		if t.col, err = columnOf(a.Value, p.in, false); err != nil {
+			return err
+		}
+		return reduceColumn(ctx, p, t, &t.col, workersOf(ctx))
 	}
 	cols, err := columnsOf(d, p.in, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return reduceColumns(ctx, p, cols, workersOf(ctx))
+	for i := range cols {
+		if err := reduceColumn(ctx, p, t, &cols[i], workersOf(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// tallyCount counts rows of any type by their validity.
-func tallyCount(d Datum) *tally {
-	t := new(tally)
+// countDatum counts rows of any type by their validity.
+func (t *tally) countDatum(d Datum) {
 	if s, ok := d.(*ac.ScalarDatum); ok {
 		t.rows = 1
 		if s.Value.IsValid() {
 			t.valid = 1
 		}
-		return t
+		return
 	}
 	for _, c := range chunksOf(d) {
 		t.rows += c.Len()
 		t.valid += c.Len() - nullsOf(c)
 	}
-	return t
 }
 
 // nullsOf counts the nulls of array data whose number may not be known.

@@ -2,8 +2,8 @@ package compute
 
 import (
 	"context"
+	"encoding/binary"
 	"math/bits"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -18,33 +18,27 @@ const reduceMorsel = 128 * 1024
 
 func popcount(w uint64) int { return bits.OnesCount64(w) }
 
-// reduceColumns computes a reduction on the CPU.
-func reduceColumns(ctx context.Context, p *aggPlan, cols []column, workers int) (*tally, error) {
-	f, total := reductions[p.reduction][p.in], new(tally)
-	for i := range cols {
-		c := &cols[i]
-		if c.n <= reduceMorsel || workers <= 1 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			total.add(f, c)
-			continue
-		}
-		parts := make([]tally, workers)
-		cpu.Parallel(c.n, reduceMorsel, workers, func(worker, start, end int) {
-			if ctx.Err() == nil {
-				part := c.slice(start, end-start)
-				parts[worker].add(f, &part)
-			}
-		})
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for k := range parts {
-			total.merge(&parts[k])
-		}
+// reduceColumn adds a column to a reduction on the CPU.
+func reduceColumn(ctx context.Context, p *aggPlan, total *tally, c *column, workers int) error {
+	if c.n > reduceMorsel && workers > 1 {
+		reduceParallel(ctx, p, total, *c, workers)
+	} else {
+		total.add(p.kernel, c)
 	}
-	return total, nil
+	return ctx.Err()
+}
+
+func reduceParallel(ctx context.Context, p *aggPlan, total *tally, c column, workers int) {
+	parts := make([]tally, workers)
+	cpu.Parallel(c.n, reduceMorsel, workers, func(worker, start, end int) {
+		if ctx.Err() == nil {
+			part := c.slice(start, end-start)
+			parts[worker].add(p.kernel, &part)
+		}
+	})
+	for k := range parts {
+		total.merge(&parts[k])
+	}
 }
 
 // answer applies an aggregate's null rule and finishes it.
@@ -100,7 +94,7 @@ func integerScalar(t arrow.DataType, v uint64) scalar.Scalar {
 	case arrow.UINT64:
 		return scalar.NewUint64Scalar(v)
 	}
-	return scalarOfBytes(t, unsafe.Slice((*byte)(unsafe.Pointer(&v)), 8), true)
+	return scalarOfBytes(t, binary.LittleEndian.AppendUint64(nil, v), true)
 }
 
 // scalarOfBytes reads a fixed-width value (Bool: the lowest bit) as a scalar.

@@ -29,7 +29,7 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 	add := func(f *function, names ...string) {
 		for _, name := range names {
 			g := *f
-			g.name, g.base = name, arrowgo[name]
+			g.name, g.base, g.cache, g.onCPU = name, arrowgo[name], new(callCache), countersOf(name, cpuName)
 			if g.base != nil {
 				g.kind, g.doc = g.base.Kind(), g.base.Doc()
 				if g.opts == nil {

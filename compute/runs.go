@@ -67,10 +67,25 @@ func columnsOf(d ac.Datum, t msl.Type, validity bool) ([]column, error) {
 	return out, nil
 }
 
-// run is a stretch of rows in which every argument is one column.
+// run is a stretch of rows in which every argument, of one or two, is one column.
 type run struct {
 	n    int
-	cols []column
+	cols [2]column
+}
+
+// oneRun makes a run of arguments that are arrays and scalars.
+func oneRun(cols [2]column, forms [2]form, args int) (run, form, error) {
+	r, f := run{n: 1, cols: cols}, formScalar
+	for i := range args {
+		switch {
+		case forms[i] == formScalar:
+		case f != formScalar && cols[i].n != r.n:
+			return r, f, lengthError(r.n, cols[i].n)
+		default:
+			r.n, f = cols[i].n, formArray
+		}
+	}
+	return r, f, nil
 }
 
 // alignRuns cuts arguments into runs at every chunk border of any of them. Scalars serve every run. Arguments of
@@ -95,7 +110,7 @@ func alignRuns(args [][]column, forms []form) ([]run, form, error) {
 		total = 1
 	}
 	if out != formChunked {
-		r := run{n: total, cols: make([]column, len(args))}
+		r := run{n: total}
 		for i := range args {
 			r.cols[i] = args[i][0]
 		}
@@ -115,7 +130,7 @@ func cutRuns(args [][]column, forms []form, total int) []run {
 	var runs []run
 	chunk, row := make([]int, len(args)), make([]int, len(args))
 	for done := 0; done < total; {
-		r := run{n: total - done, cols: make([]column, len(args))}
+		r := run{n: total - done}
 		for i, cols := range args {
 			if forms[i] == formScalar {
 				continue

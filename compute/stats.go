@@ -42,6 +42,9 @@ func Stats() []OpStats {
 	var out []OpStats
 	stats.Range(func(k, v any) bool {
 		key, c := k.(statKey), v.(*counters)
+		if c.runs.Load() == 0 && c.fallbacks.Load() == 0 {
+			return true
+		}
 		s := OpStats{
 			Function: key.function, Device: key.device,
 			Runs: c.runs.Load(), Rows: c.rows.Load(), Fallbacks: c.fallbacks.Load(),
@@ -67,8 +70,9 @@ func countersOf(function, device string) *counters {
 	return c.(*counters)
 }
 
-func countRun(function, device string, rows int64) {
-	c := countersOf(function, device)
+func countRun(function, device string, rows int64) { countersOf(function, device).add(rows) }
+
+func (c *counters) add(rows int64) {
 	c.runs.Add(1)
 	c.rows.Add(rows)
 }

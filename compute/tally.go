@@ -18,6 +18,7 @@ type tally struct {
 	exact       cpu.Exact  // floats
 	min, max    uint64     // order-preserving keys
 	numbers     int        // valid rows that are not NaN, behind min and max
+	col         column     // the column being reduced, kept here because kernels are called through pointers
 }
 
 // tallies holds a reduction for each element type.

@@ -132,3 +132,8 @@ func cText(address uintptr) string {
 	}
 	return string(unsafe.Slice(p, n))
 }
+
+// Objects are the MTLDevice and MTLCommandQueue of a device of this driver.
+func Objects(d gpu.Device) (dev, queue uintptr) {
+	return uintptr(d.(*device).id), uintptr(d.(*device).queue)
+}

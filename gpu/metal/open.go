@@ -80,12 +80,17 @@ func (s *session) unfit(o id) error {
 	return nil
 }
 
-// newDevice makes a device of an object whose reference it takes.
+// newDevice makes a device of an object whose reference it takes, with a command queue of its own.
 func (s *session) newDevice(o id, driver string) (*device, error) {
 	queue := id(s.send(o, selNewCommandQueue))
 	if queue == 0 {
 		return nil, fmt.Errorf("metal: the device gives no command queue")
 	}
+	return s.deviceOf(o, queue, driver), nil
+}
+
+// deviceOf makes a device of an object and a command queue whose references it takes.
+func (s *session) deviceOf(o, queue id, driver string) *device {
 	return &device{
 		rt:    s.rt,
 		id:    o,
@@ -101,5 +106,5 @@ func (s *session) newDevice(o id, driver string) (*device, error) {
 			MaxBufferBytes:   int64(s.send(o, selMaxBufferLength)),
 		},
 		ends: gpu.NewCompletions(),
-	}, nil
+	}
 }

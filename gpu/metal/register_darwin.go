@@ -12,9 +12,18 @@ import (
 
 func init() { gpu.Register("metal", openSystem) }
 
-// openSystem opens the system's Metal. Foundation must be loaded or NSString has no class, and CoreGraphics or a
-// command-line program has no default device.
+// openSystem opens the system's Metal.
 func openSystem() ([]gpu.Device, error) {
+	libs, err := System()
+	if err != nil {
+		return nil, err
+	}
+	return Open(libs, "metal")
+}
+
+// System loads the system's Objective-C runtime and Metal. Foundation must be loaded or NSString has no class, and
+// CoreGraphics or a command-line program has no default device.
+func System() (Libs, error) {
 	var libs Libs
 	var ignored uintptr
 	for _, l := range []struct {
@@ -28,9 +37,9 @@ func openSystem() ([]gpu.Device, error) {
 	} {
 		handle, err := purego.Dlopen(l.path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 		if err != nil {
-			return nil, fmt.Errorf("metal: %w", err)
+			return Libs{}, fmt.Errorf("metal: %w", err)
 		}
 		*l.to = handle
 	}
-	return Open(libs, "metal")
+	return libs, nil
 }

@@ -1,0 +1,104 @@
+package compute
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// callKey names a resolved call by what it depends on, for types that have no parameters.
+type callKey struct {
+	a, b arrow.Type
+	opts optionsKey
+}
+
+// optionsKey is any of the engine's options as a comparable value.
+type optionsKey struct {
+	set       bool // options were given
+	skipNulls bool
+	minCount  uint32
+	mode      uint8 // of count, or of the filter
+	nanIsNull bool
+}
+
+// keyOfOptions is the key of options, if they are the engine's.
+func keyOfOptions(opts FunctionOptions) (optionsKey, bool) {
+	switch o := opts.(type) {
+	case nil:
+		return optionsKey{}, true
+	case *ScalarAggregateOptions:
+		if o != nil {
+			return optionsKey{set: true, skipNulls: o.SkipNulls, minCount: o.MinCount}, true
+		}
+	case *CountOptions:
+		if o != nil {
+			return optionsKey{set: true, mode: uint8(o.Mode)}, true
+		}
+	case *FilterOptions:
+		if o != nil {
+			return optionsKey{set: true, mode: uint8(o.NullSelection)}, true
+		}
+	case *NullOptions:
+		if o != nil {
+			return optionsKey{set: true, nanIsNull: o.NanIsNull}, true
+		}
+	}
+	return optionsKey{}, false
+}
+
+// maxCalls bounds a cache: options may have any MinCount.
+const maxCalls = 256
+
+// callCache keeps a function's resolved calls, so that small calls do not resolve types again.
+type callCache struct {
+	calls atomic.Pointer[map[callKey]*call]
+	mu    sync.Mutex
+}
+
+func (c *callCache) get(k callKey) *call {
+	if m := c.calls.Load(); m != nil {
+		return (*m)[k]
+	}
+	return nil
+}
+
+func (c *callCache) put(k callKey, v *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := map[callKey]*call{}
+	if m := c.calls.Load(); m != nil {
+		if len(*m) >= maxCalls {
+			return
+		}
+		next = maps.Clone(*m)
+	}
+	next[k] = v
+	c.calls.Store(&next)
+}
+
+// cacheKey is the key of a call, if its types have no parameters and its options are known.
+func cacheKey(opts FunctionOptions, args []Datum) (k callKey, ok bool) {
+	if k.opts, ok = keyOfOptions(opts); !ok {
+		return k, false
+	}
+	for i, a := range args {
+		al, ok := a.(ArrayLikeDatum)
+		if !ok {
+			return k, false
+		}
+		id := al.Type().ID()
+		if id < arrow.BOOL || id > arrow.FLOAT64 || storages[id] == msl.NoType {
+			return k, false
+		}
+		if i == 0 {
+			k.a = id
+		} else {
+			k.b = id
+		}
+	}
+	return k, true
+}
