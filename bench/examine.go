@@ -35,7 +35,7 @@ func examine(ctx context.Context) *report {
 	r.Compiler = examineCompiler(ctx)
 	r.Memory = examineMemory(dev)
 	if dev != nil {
-		r.Crossovers = examineCrossovers(r.Chosen.Driver)
+		r.Crossovers = examineCrossovers(dev.Info())
 	}
 	r.Environment = examineEnvironment()
 	r.Checks = examineAnswers(ctx, dev, r.Chosen)
@@ -198,9 +198,9 @@ func hugeBytes() int64 {
 	return 0
 }
 
-func examineCrossovers(driver string) []crossover {
+func examineCrossovers(dev gpu.Info) []crossover {
 	var out []crossover
-	for _, c := range compute.Crossovers(driver) {
+	for _, c := range compute.Crossovers(dev) {
 		if n := len(out); n == 0 || out[n-1].Function != c.Function {
 			out = append(out, crossover{Function: c.Function, Width: c.Width, From: c.From})
 		}

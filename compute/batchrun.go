@@ -41,7 +41,7 @@ func (b *Batch) engine() *engine {
 				place = max(place, e.placeOf([]Datum{d}))
 			}
 		}
-		cross, _ := crossoverOf(c.fn.name, e.info.Driver, c.cross, c.in, place)
+		cross, _ := crossoverOf(c.fn.name, &e.info, c.cross, c.in, place)
 		worth = worth || rows > 0 && rows >= cross
 	}
 	if !worth {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -120,8 +121,8 @@ func EnvError() error {
 	return envProblem
 }
 
-// crossoverOf is the number of rows from which a device of this family wins, and where that number comes from.
-func crossoverOf(function, driver string, class crossClass, in msl.Type, place Place) (rows int64, from string) {
+// crossoverOf is the number of rows from which a device wins, and where that number comes from.
+func crossoverOf(function string, dev *gpu.Info, class crossClass, in msl.Type, place Place) (rows int64, from string) {
 	loadEnv()
 	if m := set.Load(); m != nil {
 		if v, ok := (*m)[function]; ok {
@@ -131,15 +132,22 @@ func crossoverOf(function, driver string, class crossClass, in msl.Type, place P
 			return v, "set"
 		}
 	}
-	family, ok := shipped[driver]
+	if m := measuredOn(dev); m != nil {
+		return perWidth(m[class][place], class, in), "measured on this machine"
+	}
+	family, ok := shipped[dev.Driver]
 	if !ok {
-		return Never, "default for " + driver
+		return Never, "default for " + dev.Driver
 	}
-	rows = family[class][place]
-	if rows != Never && class != crossBits {
-		rows = rows * 8 / int64(max(widths[in], 1))
+	return perWidth(family[class][place], class, in), "default, not measured here"
+}
+
+// perWidth scales a crossover for values of 8 bytes to other widths: what counts is bytes.
+func perWidth(rows int64, class crossClass, in msl.Type) int64 {
+	if rows == Never || class == crossBits {
+		return rows
 	}
-	return rows, "default, not measured here"
+	return rows * 8 / int64(max(widths[in], 1))
 }
 
 // Crossover is one row of the table of crossovers in force.
@@ -151,8 +159,8 @@ type Crossover struct {
 	From     string
 }
 
-// Crossovers lists the crossovers in force for devices of a driver, for values of 8 bytes.
-func Crossovers(driver string) []Crossover {
+// Crossovers lists the crossovers in force for a device, for values of 8 bytes.
+func Crossovers(dev gpu.Info) []Crossover {
 	var out []Crossover
 	add := func(name string, class crossClass) {
 		for _, p := range []Place{HostMemory, ForeignMemory} {
@@ -160,7 +168,7 @@ func Crossovers(driver string) []Crossover {
 			if class == crossBits {
 				in = msl.Bool
 			}
-			rows, from := crossoverOf(name, driver, class, in, p)
+			rows, from := crossoverOf(name, &dev, class, in, p)
 			out = append(out, Crossover{Function: name, Width: widths[in], Place: p, Rows: rows, From: from})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/compute"
+	"github.com/broadhead-go/broadhead/gpu"
 )
 
 func TestCallErrors(t *testing.T) {
@@ -80,7 +81,7 @@ func TestSetCrossoverNames(t *testing.T) {
 		}
 	}
 	inForce := func(function string) (rows int64, from string) {
-		for _, c := range compute.Crossovers("metal") {
+		for _, c := range compute.Crossovers(gpu.Info{Driver: "metal"}) {
 			if c.Function == function && c.Place == compute.HostMemory {
 				return c.Rows, c.From
 			}

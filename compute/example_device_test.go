@@ -7,6 +7,7 @@ import (
 	arrowcompute "github.com/apache/arrow-go/v18/arrow/compute"
 
 	"github.com/broadhead-go/broadhead/compute"
+	"github.com/broadhead-go/broadhead/gpu"
 )
 
 func ExampleCallFunction() {
@@ -102,7 +103,7 @@ func ExampleSetCrossover() {
 func ExampleCrossovers() {
 	compute.SetCrossover("sum", 1_000_000)
 	defer compute.SetCrossover("sum", -1)
-	for _, c := range compute.Crossovers("metal") {
+	for _, c := range compute.Crossovers(gpu.Info{Driver: "metal"}) {
 		if c.Function == "sum" {
 			fmt.Printf("%s of %d-byte values %s: %d rows, %s\n", c.Function, c.Width, c.Place, c.Rows, c.From)
 		}

@@ -161,13 +161,13 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 	if v.err != nil || v.why != "" {
 		return nil, v
 	}
-	driver := dev.Info().Driver
-	if v.crossover, v.from = crossoverOf(c.fn.name, driver, c.cross, c.in, HostMemory); v.rows < v.crossover {
+	info := dev.Info()
+	if v.crossover, v.from = crossoverOf(c.fn.name, &info, c.cross, c.in, HostMemory); v.rows < v.crossover {
 		return nil, v
 	}
 	e := engineOf(dev)
 	if v.place = e.placeOf(args); v.place != HostMemory {
-		if v.crossover, v.from = crossoverOf(c.fn.name, driver, c.cross, c.in, v.place); v.rows < v.crossover {
+		if v.crossover, v.from = crossoverOf(c.fn.name, &info, c.cross, c.in, v.place); v.rows < v.crossover {
 			return nil, v
 		}
 	}

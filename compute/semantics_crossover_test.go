@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -38,7 +39,7 @@ func TestParseCrossovers(t *testing.T) {
 // Narrow values need more rows for the same bytes; foreign memory never pays by default; bits count by themselves.
 func TestShippedCrossovers(t *testing.T) {
 	at := func(class crossClass, in msl.Type, p Place) int64 {
-		rows, _ := crossoverOf("", "metal", class, in, p)
+		rows, _ := crossoverOf("", &gpu.Info{Driver: "metal"}, class, in, p)
 		return rows
 	}
 	for _, class := range []crossClass{crossMap, crossCompare, crossReduce, crossFilter} {
@@ -55,7 +56,7 @@ func TestShippedCrossovers(t *testing.T) {
 	if a, b := at(crossBits, msl.Bool, HostMemory), at(crossBits, msl.U8, HostMemory); a != b {
 		t.Errorf("bits: %d and %d rows", a, b)
 	}
-	if rows, from := crossoverOf("sum", "emulator", crossReduce, msl.I64, HostMemory); rows != Never || from != "default for emulator" {
+	if rows, from := crossoverOf("sum", &gpu.Info{Driver: "emulator", Name: "none"}, crossReduce, msl.I64, HostMemory); rows != Never || from != "default for emulator" {
 		t.Errorf("emulator: %d, %s", rows, from)
 	}
 }

@@ -80,3 +80,22 @@ func TestNoLeaksOnEmulator(t *testing.T) {
 	})
 	t.Run("foreign memory", func(t *testing.T) { noLeaks(t, ctx, arrowmem.NewGoAllocator()) })
 }
+
+func TestBatchOnEmulator(t *testing.T) {
+	ctx, _ := emulated(t)
+	before := batchRuns()
+	runBatchTests(t, ctx)
+	if batchRuns() == before {
+		t.Error("no batch ran on the device")
+	}
+}
+
+// batchRuns counts the sums that ran on the emulator.
+func batchRuns() (n int64) {
+	for _, s := range compute.Stats() {
+		if s.Function == "sum" && s.Device == "emulator" {
+			n += s.Runs
+		}
+	}
+	return n
+}

@@ -101,9 +101,17 @@ func pathOf(t *testing.T, ctx context.Context) path {
 
 const cpu = "cpu"
 
-// check runs one case and compares it with the oracle.
+// check runs one case and compares it with the oracle. The case's name, from the function on, is the seed, so that every
+// path sees the same data.
 func (p *path) check(t *testing.T, c *Case) {
-	in, args := c.arguments(p.ctx)
+	h := fnv.New64a()
+	fmt.Fprint(h, c.row.Name, "/", c.name())
+	p.checkWith(t, c, rand.New(rand.NewPCG(h.Sum64(), 0)))
+}
+
+func (p *path) checkWith(t *testing.T, c *Case, rng *rand.Rand) {
+	t.Helper()
+	in, args := c.arguments(p.ctx, rng)
 	defer func() {
 		for _, a := range args {
 			a.Release()
@@ -210,12 +218,8 @@ func (c *Case) options() compute.FunctionOptions {
 	return nil
 }
 
-// arguments makes the case's columns and lays them out with the context's allocator. The seed is the case's name from the
-// function on, so that every path sees the same data.
-func (c *Case) arguments(ctx context.Context) ([]*Column, []compute.Datum) {
-	h := fnv.New64a()
-	fmt.Fprint(h, c.row.Name, "/", c.name())
-	rng := rand.New(rand.NewPCG(h.Sum64(), 0))
+// arguments makes the case's columns and lays them out with the context's allocator.
+func (c *Case) arguments(ctx context.Context, rng *rand.Rand) ([]*Column, []compute.Datum) {
 	in, args := make([]*Column, len(c.types)), make([]compute.Datum, len(c.types))
 	for i, typ := range c.types {
 		src := &source{rng: rng, t: typ, kind: c.flavour, arg: i}

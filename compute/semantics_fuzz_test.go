@@ -1,0 +1,35 @@
+package compute_test
+
+import (
+	"testing"
+
+	"github.com/broadhead-go/broadhead/compute/computetest"
+)
+
+var (
+	mapFunctions = []string{
+		"add", "add_unchecked", "sub", "sub_unchecked", "multiply", "multiply_unchecked", "divide", "divide_unchecked",
+		"equal", "not_equal", "greater", "greater_equal", "less", "less_equal",
+		"and", "or", "xor", "and_not", "and_kleene", "or_kleene", "and_not_kleene", "not",
+		"is_null", "is_not_null", "is_nan", "is_nan_propagate",
+	}
+	aggregateFunctions = []string{"count", "sum", "mean", "min", "max", "min_max", "any", "all"}
+)
+
+// fuzz compares functions with the oracle on the CPU.
+func fuzz(f *testing.F, functions ...string) {
+	for i := range 64 {
+		seed := make([]byte, 8*i)
+		for k := range seed {
+			seed[k] = byte(i*k*k*31 + 17*i + k)
+		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { computetest.Fuzz(t, onCPU(), functions, data) })
+}
+
+func FuzzMap(f *testing.F) { fuzz(f, mapFunctions...) }
+
+func FuzzAggregate(f *testing.F) { fuzz(f, aggregateFunctions...) }
+
+func FuzzFilter(f *testing.F) { fuzz(f, "filter", "array_filter") }
