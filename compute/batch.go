@@ -99,6 +99,9 @@ func (b *Batch) argument(a any) (any, error) {
 		}
 		return d, err
 	case Datum:
+		if isNil(x) {
+			return nil, fmt.Errorf("%w: an argument is nil or was released", arrow.ErrInvalid)
+		}
 		return b.retain(x)
 	}
 	return b.newDatum(a)

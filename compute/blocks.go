@@ -15,14 +15,11 @@ func loop[T cpu.Number](f func(out, a, b []T) cpu.Status) blockKernel {
 	}
 }
 
-// predicate is a comparison of 64 rows.
+// predicate is a comparison, given by its form for 64 rows and done for a whole block at once.
 func predicate[T cpu.Number](f func(a, b []T) uint64) blockKernel {
+	c := cpu.ComparisonOf(f)
 	return func(b *block) cpu.Status {
-		x, y := view[T](b.a, b.n), view[T](b.b, b.n)
-		for i := 0; i < b.n; i += 64 {
-			end := min(i+64, b.n)
-			b.ow[i/64] = f(x[i:end], y[i:end])
-		}
+		cpu.Compare(c, b.ow, view[T](b.a, b.n), view[T](b.b, b.n))
 		return 0
 	}
 }

@@ -61,8 +61,11 @@ type calibrationFile struct {
 	Rows           calibration
 }
 
+// userCacheDir is where calibrations are kept.
+var userCacheDir = os.UserCacheDir
+
 func calibrationPath(dev *gpu.Info) (string, error) {
-	dir, err := os.UserCacheDir()
+	dir, err := userCacheDir()
 	if err != nil {
 		return "", err
 	}

@@ -19,9 +19,10 @@ func TestCalibrate(t *testing.T) {
 	info := dev.Info()
 	was := calibrateRows
 	calibrateRows = []int{2048, 1024}
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	userCacheDir = func() (string, error) { return dir, nil }
 	t.Cleanup(func() {
-		calibrateRows = was
+		calibrateRows, userCacheDir = was, os.UserCacheDir
 		calibrations.Clear()
 	})
 	calibrations.Clear()

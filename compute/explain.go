@@ -33,7 +33,7 @@ const (
 // GPU kernel, a kernel that failed its admission, a device that is lost. It runs nothing. Errors are those of the call
 // as far as types show them.
 func Explain(ctx context.Context, name string, opts FunctionOptions, args ...Datum) (Decision, error) {
-	d := Decision{Function: name, Rows: rowsOf(args), Crossover: Never}
+	d := Decision{Function: name, Crossover: Never}
 	f, ok := find(ctx, name)
 	if !ok {
 		return d, fmt.Errorf("%w: function '%s' not found", arrow.ErrKey, name)
@@ -43,9 +43,10 @@ func Explain(ctx context.Context, name string, opts FunctionOptions, args ...Dat
 		d.Device, d.Reason = arrowName, "a function of arrow-go's registry"
 		return d, nil
 	}
-	if err := own.checkArity(len(args)); err != nil {
+	if err := own.checkArgs(args); err != nil {
 		return d, err
 	}
+	d.Rows = rowsOf(args)
 	if len(args) == 2 {
 		if cols := columnsOfTable(args[0]); cols != nil {
 			return explainColumns(ctx, own, opts, cols, args[1], d)

@@ -20,6 +20,7 @@ func filterFunction() *function {
 	return &function{
 		kind: ac.FuncVector, arity: Arity{NArgs: 2}, opts: ac.DefaultFilterOptions(),
 		check:   checkFilter,
+		empty:   filterNothing,
 		resolve: resolveFilter,
 		tables:  filterTables,
 	}
@@ -32,6 +33,18 @@ func checkFilter(args []Datum) error {
 		return errMaskScalar
 	}
 	return nil
+}
+
+// filterNothing answers for values without rows, on which arrow-go panics. ok is false where there are rows.
+func filterNothing(args []Datum) (out Datum, ok bool) {
+	if args[0].Len() != 0 || args[1].Len() != 0 {
+		return nil, false
+	}
+	t := args[0].(ArrayLikeDatum).Type()
+	if args[0].Kind() == ac.KindChunked || args[1].Kind() == ac.KindChunked {
+		return &ac.ChunkedDatum{Value: arrow.NewChunked(t, nil)}, true
+	}
+	return &ac.ArrayDatum{Value: emptyData(t)}, true
 }
 
 // filterWidth is the width in bytes of the values that a filter moves: 0 for bits, -1 for types that are not of fixed

@@ -27,6 +27,8 @@ type function struct {
 	resolve func(opts FunctionOptions, in []arrow.DataType) (*call, error)
 	// check looks at the arguments before anything else; nil: there is nothing to look at.
 	check func(args []Datum) error
+	// empty answers calls without rows that would go to arrow-go; nil: they go.
+	empty func(args []Datum) (Datum, bool)
 	// elementWise: each row of the result depends on that row of the arguments, dictionaries by value.
 	elementWise bool
 	// tables runs the function over record batches and tables; nil where it takes none.
@@ -107,19 +109,45 @@ func (f *function) checkArity(n int) error {
 	return nil
 }
 
+// checkArgs refuses a wrong number of arguments, and those that are nil or released.
+func (f *function) checkArgs(args []Datum) error {
+	if err := f.checkArity(len(args)); err != nil {
+		return err
+	}
+	for i, a := range args {
+		if isNil(a) {
+			return fmt.Errorf("%w: function '%s': argument %d is nil or was released", arrow.ErrInvalid, f.name, i)
+		}
+	}
+	return nil
+}
+
+func isNil(d Datum) bool {
+	switch v := d.(type) {
+	case nil:
+		return true
+	case *ac.ArrayDatum:
+		return v == nil || v.Value == nil
+	case *ac.ScalarDatum:
+		return v == nil || v.Value == nil
+	case *ac.ChunkedDatum:
+		return v == nil || v.Value == nil
+	case *ac.RecordDatum:
+		return v == nil || v.Value == nil
+	case *ac.TableDatum:
+		return v == nil || v.Value == nil
+	}
+	return false
+}
+
 // Execute runs the function: on the device that dispatch chooses, else on the CPU, else by arrow-go.
 func (f *function) Execute(ctx context.Context, opts FunctionOptions, args ...Datum) (out Datum, err error) {
 	defer recoverMemory(&err)
-	if err := f.checkArity(len(args)); err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for i, a := range args {
-		if a == nil {
-			return nil, fmt.Errorf("%w: function '%s': argument %d is nil", arrow.ErrInvalid, f.name, i)
-		}
+	if err := f.checkArgs(args); err != nil {
+		return nil, err
 	}
 	key, cached := cacheKey(opts, args)
 	if cached {

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // passOn hands a call to arrow-go's function of the name. Element-wise calls go there with dictionaries looked up and
@@ -13,6 +14,11 @@ import (
 func (f *function) passOn(ctx context.Context, opts FunctionOptions, args []Datum, types []arrow.DataType) (Datum, error) {
 	if f.base == nil {
 		return nil, f.noKernel(types)
+	}
+	if f.empty != nil {
+		if out, ok := f.empty(args); ok {
+			return out, nil
+		}
 	}
 	pass := f.passWhole
 	if f.elementWise {
@@ -157,16 +163,49 @@ func soundCopy(ctx context.Context, arr arrow.Array) arrow.Array {
 			return out
 		}
 	}
-	b := array.NewBuilder(GetAllocator(ctx), arr.DataType())
-	defer b.Release()
-	return b.NewArray()
+	empty := emptyData(arr.DataType())
+	defer empty.Release()
+	return array.MakeFromData(empty)
+}
+
+// emptyData is array data of no rows that has every buffer and child of its type.
+func emptyData(t arrow.DataType) arrow.ArrayData {
+	bufs, fields := []*arrowmem.Buffer{nil}, []arrow.Field(nil)
+	switch t := t.(type) {
+	case arrow.ExtensionType:
+		storage := emptyData(t.StorageType())
+		defer storage.Release()
+		return array.NewData(t, 0, storage.Buffers(), storage.Children(), 0, 0)
+	case *arrow.FixedSizeListType:
+		fields = t.Fields()
+	case arrow.NestedType:
+		fields = t.Fields()
+		if t.ID() != arrow.STRUCT {
+			bufs = append(bufs, arrowmem.NewBufferBytes(make([]byte, 8)))
+		}
+	case arrow.BinaryDataType:
+		bufs = append(bufs, arrowmem.NewBufferBytes(make([]byte, 8)), arrowmem.NewBufferBytes([]byte{}))
+	default:
+		b := array.NewBuilder(arrowmem.DefaultAllocator, t)
+		defer b.Release()
+		arr := b.NewArray()
+		defer arr.Release()
+		arr.Data().Retain()
+		return arr.Data()
+	}
+	children := make([]arrow.ArrayData, len(fields))
+	for i, f := range fields {
+		children[i] = emptyData(f.Type)
+		defer children[i].Release()
+	}
+	return array.NewData(t, 0, bufs, children, 0, 0)
 }
 
 // isSound says that arrow-go's kernels read array data as it is meant.
 func isSound(d arrow.ArrayData) bool {
 	switch d.DataType().ID() {
-	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW,
-		arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.STRUCT, arrow.MAP:
+	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.LIST,
+		arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.STRUCT, arrow.MAP:
 		return d.Len() > 0
 	case arrow.FIXED_SIZE_BINARY:
 		return d.Offset() == 0

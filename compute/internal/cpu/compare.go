@@ -1,5 +1,7 @@
 package cpu
 
+import "unsafe"
+
 // The comparisons take up to 64 rows and return one bit a row, row 0 lowest.
 // Two slices have one length. Floats compare by IEEE 754: NaN equals nothing
 // and is unordered, -0 equals +0.
@@ -15,6 +17,9 @@ func bit(c bool) uint64 {
 // Equal reports a == b.
 func Equal[T Number](a, b []T) (w uint64) {
 	b = b[:len(a)]
+	if len(a) == 64 && simdCompare(IsEqual, unsafe.Slice(&w, 1), a, b, false) > 0 {
+		return w
+	}
 	i := 0
 	for ; i+8 <= len(a); i += 8 {
 		x, y := (*[8]T)(a[i:]), (*[8]T)(b[i:])
@@ -33,6 +38,9 @@ func NotEqual[T Number](a, b []T) uint64 { return ^Equal(a, b) & lowBits(len(a))
 // Less reports a < b.
 func Less[T Number](a, b []T) (w uint64) {
 	b = b[:len(a)]
+	if len(a) == 64 && simdCompare(IsLess, unsafe.Slice(&w, 1), a, b, false) > 0 {
+		return w
+	}
 	i := 0
 	for ; i+8 <= len(a); i += 8 {
 		x, y := (*[8]T)(a[i:]), (*[8]T)(b[i:])
@@ -48,6 +56,9 @@ func Less[T Number](a, b []T) (w uint64) {
 // LessEqual reports a <= b.
 func LessEqual[T Number](a, b []T) (w uint64) {
 	b = b[:len(a)]
+	if len(a) == 64 && simdCompare(IsLessEqual, unsafe.Slice(&w, 1), a, b, false) > 0 {
+		return w
+	}
 	i := 0
 	for ; i+8 <= len(a); i += 8 {
 		x, y := (*[8]T)(a[i:]), (*[8]T)(b[i:])

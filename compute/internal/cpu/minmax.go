@@ -21,8 +21,11 @@ func (e Extremes[T]) Merge(o Extremes[T]) Extremes[T] {
 
 // MinMax returns the extremes of the valid values.
 func MinMax[T Number](values []T, valid Bitmap) Extremes[T] {
-	var e Extremes[T]
-	rows := validRows[T]{values: values, valid: valid}
+	e, done := simdMinMax(values, valid)
+	if done == len(values) {
+		return e
+	}
+	rows := validRows[T]{values: values[done:], valid: valid.Slice(done)}
 	for v := rows.next(); v != nil; v = rows.next() {
 		if isFloat[T]() {
 			e = e.Merge(minMaxFloat(v))

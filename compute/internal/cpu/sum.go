@@ -75,10 +75,11 @@ func gather[T any](dst, src []T, w uint64) int {
 // SumInt returns the sum of the valid values in 64 bits, wrapping around; for
 // signed types it is the two's complement of the sum.
 func SumInt[T Integer](values []T, valid Bitmap) uint64 {
+	sum, done := simdSum(values, valid)
+	values, valid = values[done:], valid.Slice(done)
 	if valid.All() {
-		return sumDense(values)
+		return sum + sumDense(values)
 	}
-	var sum uint64
 	n := len(values)
 	for i := 0; i < n; {
 		w := valid.Word(i, n)
@@ -181,9 +182,19 @@ func magnitude(hi, lo uint64) float64 {
 // SumInt128 returns the exact sum of the valid values. Sums of unsigned types
 // are never negative.
 func SumInt128[T Integer](values []T, valid Bitmap) Int128 {
-	var sum Int128
 	// The sum of so many halves of 32 bits fits 64 bits.
 	const block = 1 << 30
+	if unsafe.Sizeof(T(0)) < 8 {
+		var sum Int128
+		for len(values) > 0 {
+			n := min(len(values), block)
+			sum = sum.Add(widened[T](SumInt(values[:n], valid)))
+			values, valid = values[n:], valid.Slice(n)
+		}
+		return sum
+	}
+	sum, done := simdSumWide(values, valid)
+	values, valid = values[done:], valid.Slice(done)
 	rows := validRows[T]{values: values, valid: valid}
 	for v := rows.next(); v != nil; v = rows.next() {
 		for ; len(v) > block; v = v[block:] {
@@ -194,16 +205,15 @@ func SumInt128[T Integer](values []T, valid Bitmap) Int128 {
 	return sum
 }
 
-func sumBlock[T Integer](values []T) Int128 {
-	if unsafe.Sizeof(T(0)) < 8 {
-		s := sumDense(values)
-		if isSigned[T]() {
-			return Int128{Hi: int64(s) >> 63, Lo: s}
-		}
-		return Int128{Lo: s}
+// widened extends the sign of a sum that fits 64 bits.
+func widened[T Integer](sum uint64) Int128 {
+	if isSigned[T]() {
+		return Int128{Hi: int64(sum) >> 63, Lo: sum}
 	}
-	// The lower halves need no adding up: their sum fits 64 bits and is what the
-	// wrapped sum has beyond the upper ones.
+	return Int128{Lo: sum}
+}
+
+func sumBlock[T Integer](values []T) Int128 {
 	var wrapped, h0, h1 uint64
 	for ; len(values) >= 4; values = values[4:] {
 		v := (*[4]T)(values)
@@ -215,10 +225,16 @@ func sumBlock[T Integer](values []T) Int128 {
 		wrapped += uint64(v)
 		h0 += upperHalf(v)
 	}
-	h0 += h1
-	upper := Int128{Hi: int64(h0 >> 32), Lo: h0 << 32}
+	return joinHalves[T](wrapped, h0+h1)
+}
+
+// joinHalves returns the sum of at most 2^30 values of 64 bits from its lower
+// 64 bits and the sum of the upper halves. The sum of the lower halves fits 64
+// bits, so it is what the wrapped sum has beyond the upper ones.
+func joinHalves[T Integer](wrapped, halves uint64) Int128 {
+	upper := Int128{Hi: int64(halves >> 32), Lo: halves << 32}
 	if isSigned[T]() {
-		upper.Hi = int64(h0) >> 32
+		upper.Hi = int64(halves) >> 32
 	}
 	return upper.Add(Int128{Lo: wrapped - upper.Lo})
 }

@@ -15,6 +15,13 @@ typedef unsigned long ulong;
 
 static_assert(sizeof(ulong) == 8, "MSL's long has 64 bits");
 
+// A parameter of an entry whose address the kernel takes without a copy.
+#ifdef __CUDACC_RTC__
+#define METAL_BY_VALUE __grid_constant__
+#else
+#define METAL_BY_VALUE
+#endif
+
 #ifndef INT_MAX
 #define INT_MAX 0x7fffffff
 #define INT_MIN (-INT_MAX - 1)

@@ -1,0 +1,63 @@
+package cpu
+
+// Comparison is a comparison, as the set of outcomes that it accepts. NaN,
+// which is less than, equal to and greater than nothing, passes IsNotEqual
+// alone.
+type Comparison uint8
+
+const (
+	IsLess Comparison = 1 << iota
+	IsEqual
+	IsGreater
+
+	IsLessEqual    = IsLess | IsEqual
+	IsGreaterEqual = IsGreater | IsEqual
+	IsNotEqual     = IsLess | IsGreater
+)
+
+// ComparisonOf returns the comparison that f, one of those of 64 rows, makes.
+func ComparisonOf[T Number](f func(a, b []T) uint64) Comparison {
+	return Comparison(f([]T{0, 1, 1}, []T{1, 1, 0}))
+}
+
+// Compare writes the bits of any number of rows to dst, row 0 in the lowest
+// bit of dst[0]; bits past the rows are zero, words past them are not written.
+// a and b have one length.
+func Compare[T Number](c Comparison, dst []uint64, a, b []T) {
+	b = b[:len(a)]
+	f := wordOf[T](c)
+	for i := simdCompare(c, dst, a, b, false); i < len(a); i += 64 {
+		end := min(i+64, len(a))
+		dst[i>>6] = f(a[i:end], b[i:end])
+	}
+}
+
+// CompareTo is Compare with one value for all rows of b.
+func CompareTo[T Number](c Comparison, dst []uint64, a []T, s T) {
+	var b [64]T
+	for i := range b {
+		b[i] = s
+	}
+	f := wordOf[T](c)
+	for i := simdCompare(c, dst, a, b[:], true); i < len(a); i += 64 {
+		end := min(i+64, len(a))
+		dst[i>>6] = f(a[i:end], b[:end-i])
+	}
+}
+
+// wordOf returns the comparison of up to 64 rows.
+func wordOf[T Number](c Comparison) func(a, b []T) uint64 {
+	switch c {
+	case IsLess:
+		return Less[T]
+	case IsEqual:
+		return Equal[T]
+	case IsGreater:
+		return Greater[T]
+	case IsLessEqual:
+		return LessEqual[T]
+	case IsGreaterEqual:
+		return GreaterEqual[T]
+	}
+	return NotEqual[T]
+}

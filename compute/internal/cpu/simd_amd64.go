@@ -1,0 +1,109 @@
+//go:build !noasm
+
+package cpu
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate go run ./asmgen
+
+// The simd functions do the first rows of what a kernel is asked for, whole
+// words of 64, and say how many; the caller does the rest in Go. So assembly
+// needs no code for odd rows and never looks past them.
+
+// instructions is a set of vector instructions.
+type instructions int
+
+const (
+	levelNone instructions = iota
+	levelAVX2
+	levelAVX512
+)
+
+// level is what the machine has. Tests lower it.
+var level = detect()
+
+// byteCompress tells whether AVX-512 can compact values of 1 and 2 bytes too.
+var byteCompress = cpu.X86.HasAVX512VBMI2
+
+func detect() instructions {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasBMI1 || !x.HasBMI2 || !x.HasPOPCNT:
+		return levelNone
+	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL:
+		return levelAVX512
+	}
+	return levelAVX2
+}
+
+// maxRows bounds a call of assembly. It cannot be interrupted, and so many rows
+// of the widest kernel take less than 50 microseconds even from main memory.
+const maxRows = 1 << 14
+
+// validRowsMax bounds a call that may need its validity shifted first.
+const validRowsMax = 1 << 12
+
+const noKernel = "cpu: no such kernel"
+
+// checkRows is at the start of every function that calls assembly.
+func checkRows(n int) {
+	if uint(n)-64 > maxRows-64 || n&63 != 0 {
+		panic("cpu: rows of an assembly call out of bounds")
+	}
+}
+
+// kindCount is the number of element types.
+const kindCount = 10
+
+// kindOf numbers the element types: the signed integers by size, the unsigned
+// ones, float32 and float64. It folds to a constant.
+func kindOf[T Number]() int {
+	size := 0
+	switch unsafe.Sizeof(T(0)) {
+	case 2:
+		size = 1
+	case 4:
+		size = 2
+	case 8:
+		size = 3
+	}
+	minusOne := T(0)
+	minusOne--
+	switch {
+	case isFloat[T]():
+		return 6 + size
+	case minusOne > 0:
+		return 4 + size
+	}
+	return size
+}
+
+// simdRows is how many of n rows the simd functions do.
+func simdRows(n int) int {
+	if level == levelNone {
+		return 0
+	}
+	return n &^ 63
+}
+
+func pointer[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+
+// shifted holds validity that does not start on a byte.
+type shifted [validRowsMax / 64]uint64
+
+// at returns the validity of n rows from row i, a multiple of 64 rows of at
+// most validRowsMax, from its first byte on.
+func (s *shifted) at(valid Bitmap, i, n int) unsafe.Pointer {
+	i += valid.Off
+	if i&7 == 0 {
+		return pointer(valid.Data[i>>3:][:n>>3])
+	}
+	for k := range s[:n>>6] {
+		s[k] = Bitmap{Data: valid.Data, Off: i}.Word(k*64, n)
+	}
+	return unsafe.Pointer(s)
+}

@@ -1,0 +1,13 @@
+//go:build !amd64 || noasm
+
+package cpu
+
+// Without assembly everything is left to Go.
+
+func simdSum[T Integer]([]T, Bitmap) (sum uint64, rows int) { return 0, 0 }
+
+func simdSumWide[T Integer]([]T, Bitmap) (sum Int128, rows int) { return Int128{}, 0 }
+
+func simdMinMax[T Number]([]T, Bitmap) (e Extremes[T], rows int) { return e, 0 }
+
+func simdCompare[T Number](Comparison, []uint64, []T, []T, bool) (rows int) { return 0 }

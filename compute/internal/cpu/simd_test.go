@@ -1,0 +1,261 @@
+//go:build linux && amd64 && !noasm
+
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// guardBytes is the size of the memory between two pages that fault.
+const guardBytes = 1 << 18
+
+// guard is memory that ends where the next byte faults, and begins so, too.
+type guard struct{ memory []byte }
+
+func newGuard(t testing.TB) *guard {
+	page := syscall.Getpagesize()
+	m, err := syscall.Mmap(-1, 0, guardBytes+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range [][]byte{m[:page], m[page+guardBytes:]} {
+		if err := syscall.Mprotect(p, syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = syscall.Munmap(m) })
+	return &guard{m[page : page+guardBytes]}
+}
+
+// guarded copies values to where they end at a page that faults, or, when first
+// is set, begin after one.
+func guarded[T any](g *guard, values []T, first bool) []T {
+	size := len(values) * int(unsafe.Sizeof(*new(T)))
+	at := len(g.memory) - size
+	if first {
+		at = 0
+	}
+	if size == 0 {
+		return nil
+	}
+	out := unsafe.Slice((*T)(unsafe.Pointer(&g.memory[at])), len(values))
+	copy(out, values)
+	return out
+}
+
+func (g *guard) bitmap(b Bitmap, first bool) Bitmap {
+	if b.Data == nil {
+		return b
+	}
+	if b.Data = guarded(g, b.Data, first); b.Data == nil {
+		b.Data = []byte{}
+	}
+	return b
+}
+
+// withLevel runs f with the given instructions.
+func withLevel(l instructions, f func()) {
+	defer func(old instructions) { level = old }(level)
+	level = l
+	f()
+}
+
+// eachLevel runs f for every instruction set of this machine.
+func eachLevel(t *testing.T, f func(t *testing.T)) {
+	best := detect()
+	if best == levelNone {
+		t.Skip("no AVX2 here")
+	}
+	for l := levelAVX2; l <= best; l++ {
+		t.Run([]string{levelAVX2: "avx2", levelAVX512: "avx512"}[l], func(t *testing.T) {
+			withLevel(l, func() { f(t) })
+		})
+	}
+}
+
+// simdLengths are the lengths that the kernels are tried with.
+func simdLengths() []int {
+	n := []int{256, 511, 1024, validRowsMax - 1, validRowsMax + 65, maxRows + 193}
+	for i := range 201 {
+		n = append(n, i)
+	}
+	return n
+}
+
+// simdInputs calls f with values and validity of all lengths, in all places.
+func simdInputs[T Number](t *testing.T, f func(name string, a, b []T, valid Bitmap)) {
+	r := newRand(77)
+	ga, gb, gv := newGuard(t), newGuard(t), newGuard(t)
+	for _, n := range simdLengths() {
+		for round := range 4 {
+			first := round&1 != 0
+			va, vb := randomValues[T](r, n), randomValues[T](r, n)
+			for i := range vb { // equal values must be met often
+				if r.IntN(3) == 0 {
+					vb[i] = va[i]
+				}
+			}
+			if round == 3 { // few values, so that zeros and nothing but NaN are extremes
+				pool := randomValues[T](r, 2)
+				for i := range va {
+					va[i] = pool[r.IntN(2)]
+				}
+			}
+			valid := Bitmap{}
+			if round > 0 {
+				valid = randomBitmap(r, n, offsets[r.IntN(len(offsets))], ratios[r.IntN(len(ratios))])
+			}
+			name := fmt.Sprintf("n=%d/round=%d", n, round)
+			f(name, guarded(ga, va, first), guarded(gb, vb, first), gv.bitmap(valid, first))
+		}
+	}
+}
+
+// simdCases runs a test for every type.
+func simdCases(t *testing.T, f func(t *testing.T, k int)) {
+	eachLevel(t, func(t *testing.T) {
+		for k := range kindCount {
+			t.Run([]string{"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"}[k], func(t *testing.T) { f(t, k) })
+		}
+	})
+}
+
+func TestSIMDCompare(t *testing.T) {
+	simdCases(t, func(t *testing.T, k int) {
+		[]func(*testing.T){
+			simdCompareCase[int8], simdCompareCase[int16], simdCompareCase[int32], simdCompareCase[int64],
+			simdCompareCase[uint8], simdCompareCase[uint16], simdCompareCase[uint32], simdCompareCase[uint64],
+			simdCompareCase[float32], simdCompareCase[float64],
+		}[k](t)
+	})
+}
+
+func simdCompareCase[T Number](t *testing.T) {
+	gd := newGuard(t)
+	simdInputs(t, func(name string, a, b []T, _ Bitmap) {
+		n := (len(a) + 63) / 64
+		got := guarded(gd, make([]uint64, n), false)
+		for c := IsLess; c <= IsGreaterEqual; c++ {
+			if c == IsLess|IsGreater|IsEqual {
+				continue
+			}
+			for _, scalar := range []bool{false, true} {
+				f := func(dst []uint64) { Compare(c, dst, a, b) }
+				if scalar && len(b) > 0 {
+					f = func(dst []uint64) { CompareTo(c, dst, a, b[len(b)/2]) }
+				}
+				want := make([]uint64, n)
+				withLevel(levelNone, func() { f(want) })
+				f(got)
+				for i := range want {
+					if got[i] != want[i] {
+						t.Fatalf("%s comparison %03b scalar %v word %d: %064b, want %064b", name, c, scalar, i, got[i], want[i])
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestSIMDSum(t *testing.T) {
+	simdCases(t, func(t *testing.T, k int) {
+		f := []func(*testing.T){
+			simdSumCase[int8], simdSumCase[int16], simdSumCase[int32], simdSumCase[int64],
+			simdSumCase[uint8], simdSumCase[uint16], simdSumCase[uint32], simdSumCase[uint64],
+		}
+		if k < len(f) {
+			f[k](t)
+		}
+	})
+}
+
+func simdSumCase[T Integer](t *testing.T) {
+	check := func(name string, a []T, valid Bitmap) {
+		var sum uint64
+		var wide Int128
+		withLevel(levelNone, func() { sum, wide = SumInt(a, valid), SumInt128(a, valid) })
+		if got := SumInt(a, valid); got != sum {
+			t.Fatalf("%s: sum %d, want %d", name, got, sum)
+		}
+		if got := SumInt128(a, valid); got != wide {
+			t.Fatalf("%s: wide sum %v, want %v", name, got, wide)
+		}
+	}
+	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { check(name, a, valid) })
+	lowest, highest := limits[T]()
+	for _, v := range []T{lowest, highest} {
+		a := make([]T, 2*maxRows+64)
+		for i := range a {
+			a[i] = v
+		}
+		check(fmt.Sprintf("all %v", v), a, Bitmap{})
+		check(fmt.Sprintf("all %v, nulls", v), a, randomBitmap(newRand(3), len(a), 3, 0.1))
+	}
+}
+
+func TestSIMDMinMax(t *testing.T) {
+	simdCases(t, func(t *testing.T, k int) {
+		[]func(*testing.T){
+			simdMinMaxCase[int8], simdMinMaxCase[int16], simdMinMaxCase[int32], simdMinMaxCase[int64],
+			simdMinMaxCase[uint8], simdMinMaxCase[uint16], simdMinMaxCase[uint32], simdMinMaxCase[uint64],
+			simdMinMaxCase[float32], simdMinMaxCase[float64],
+		}[k](t)
+	})
+}
+
+func simdMinMaxCase[T Number](t *testing.T) {
+	check := func(name string, a []T, valid Bitmap) {
+		var want Extremes[T]
+		withLevel(levelNone, func() { want = MinMax(a, valid) })
+		got := MinMax(a, valid)
+		if got.N != want.N || got.N > 0 && !(same(got.Min, want.Min) && same(got.Max, want.Max)) {
+			t.Fatalf("%s: %v, want %v", name, got, want)
+		}
+	}
+	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { check(name, a, valid) })
+	if !isFloat[T]() {
+		return
+	}
+	// Any mix of zeros, NaN of both kinds and one more value.
+	zero, nan := T(0), floatOf[T](math.NaN())
+	odd := []T{zero, -zero, nan, -nan, signaling[T](), 1, floatOf[T](math.Inf(-1))}
+	r := newRand(8)
+	for range 2000 {
+		a := make([]T, 64+r.IntN(70))
+		for i, m := 0, 1+r.IntN(len(odd)-1); i < len(a); i++ {
+			a[i] = odd[(m+r.IntN(2))%len(odd)]
+		}
+		check(fmt.Sprint(a), a, randomBitmap(r, len(a), r.IntN(9), 0.3*float64(r.IntN(3))))
+	}
+}
+
+// signaling is a NaN that arithmetic would turn into another.
+func signaling[T Number]() (v T) {
+	switch p := any(&v).(type) {
+	case *float32:
+		*p = math.Float32frombits(0x7f800001)
+	case *float64:
+		*p = math.Float64frombits(0x7ff0000000000001)
+	}
+	return v
+}
+
+func TestRowsOfCallsAreBounded(t *testing.T) {
+	for _, n := range []int{-64, 0, 1, 63, 65, maxRows + 64, math.MaxInt &^ 63, math.MinInt} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a call of %d rows went through", n)
+				}
+			}()
+			checkRows(n)
+		}()
+	}
+	for n := 64; n <= maxRows; n += 64 {
+		checkRows(n)
+	}
+}

@@ -1,0 +1,264 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
+
+// function is an entry of the driver's library, by its place in functionNames.
+type function int
+
+const (
+	cuInit function = iota
+	cuDriverGetVersion
+	cuGetErrorName
+	cuGetErrorString
+	cuDeviceGetCount
+	cuDeviceGet
+	cuDeviceGetName
+	cuDeviceGetAttribute
+	cuDeviceTotalMem
+	cuDevicePrimaryCtxRetain
+	cuDevicePrimaryCtxRelease
+	cuCtxPushCurrent
+	cuCtxPopCurrent
+	cuMemAlloc
+	cuMemFree
+	cuMemHostAlloc
+	cuMemFreeHost
+	cuMemHostRegister
+	cuMemHostUnregister
+	cuMemHostGetDevicePointer
+	cuMemcpyAsync
+	cuModuleLoadData
+	cuModuleUnload
+	cuModuleGetFunction
+	cuFuncGetAttribute
+	cuLaunchKernel
+	cuStreamCreate
+	cuStreamDestroy
+	cuStreamQuery
+	cuStreamSynchronize
+	cuStreamWriteValue64
+	cuEventCreate
+	cuEventDestroy
+	cuEventRecord
+	cuEventSynchronize
+	cuEventElapsedTime
+	functionCount
+)
+
+// functionNames are the symbols: of the versions that drivers since CUDA 12.0 have.
+var functionNames = [functionCount]string{
+	cuInit:                    "cuInit",
+	cuDriverGetVersion:        "cuDriverGetVersion",
+	cuGetErrorName:            "cuGetErrorName",
+	cuGetErrorString:          "cuGetErrorString",
+	cuDeviceGetCount:          "cuDeviceGetCount",
+	cuDeviceGet:               "cuDeviceGet",
+	cuDeviceGetName:           "cuDeviceGetName",
+	cuDeviceGetAttribute:      "cuDeviceGetAttribute",
+	cuDeviceTotalMem:          "cuDeviceTotalMem_v2",
+	cuDevicePrimaryCtxRetain:  "cuDevicePrimaryCtxRetain",
+	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease_v2",
+	cuCtxPushCurrent:          "cuCtxPushCurrent_v2",
+	cuCtxPopCurrent:           "cuCtxPopCurrent_v2",
+	cuMemAlloc:                "cuMemAlloc_v2",
+	cuMemFree:                 "cuMemFree_v2",
+	cuMemHostAlloc:            "cuMemHostAlloc",
+	cuMemFreeHost:             "cuMemFreeHost",
+	cuMemHostRegister:         "cuMemHostRegister_v2",
+	cuMemHostUnregister:       "cuMemHostUnregister",
+	cuMemHostGetDevicePointer: "cuMemHostGetDevicePointer_v2",
+	cuMemcpyAsync:             "cuMemcpyAsync",
+	cuModuleLoadData:          "cuModuleLoadData",
+	cuModuleUnload:            "cuModuleUnload",
+	cuModuleGetFunction:       "cuModuleGetFunction",
+	cuFuncGetAttribute:        "cuFuncGetAttribute",
+	cuLaunchKernel:            "cuLaunchKernel",
+	cuStreamCreate:            "cuStreamCreate",
+	cuStreamDestroy:           "cuStreamDestroy_v2",
+	cuStreamQuery:             "cuStreamQuery",
+	cuStreamSynchronize:       "cuStreamSynchronize",
+	cuStreamWriteValue64:      "cuStreamWriteValue64_v2",
+	cuEventCreate:             "cuEventCreate",
+	cuEventDestroy:            "cuEventDestroy_v2",
+	cuEventRecord:             "cuEventRecord",
+	cuEventSynchronize:        "cuEventSynchronize",
+	cuEventElapsedTime:        "cuEventElapsedTime",
+}
+
+// status is a CUresult.
+type status uint32
+
+const (
+	success              status = 0
+	errorOutOfMemory     status = 2
+	errorNoDevice        status = 100
+	errorNoBinary        status = 209
+	errorInvalidPTX      status = 218
+	errorUnsupportedPTX  status = 222
+	errorNotReady        status = 600
+	errorLaunchResources status = 701
+	errorMismatch        status = 803
+)
+
+// minDriver is the oldest CUDA version of a driver that has all of functionNames.
+const minDriver = 12000
+
+// driver is the loaded libcuda.
+type driver struct {
+	fn       [functionCount]uintptr
+	version  int
+	sessions sync.Pool
+}
+
+// loadDriver loads and starts libcuda, once.
+var loadDriver = sync.OnceValues(func() (*driver, error) {
+	library, err := loadFirst(driverPaths)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: no NVIDIA driver: %w", err)
+	}
+	d := new(driver)
+	d.sessions.New = func() any { return &session{drv: d} }
+	d.fn[cuInit], err = purego.Dlsym(library, "cuInit")
+	if err == nil {
+		d.fn[cuDriverGetVersion], err = purego.Dlsym(library, "cuDriverGetVersion")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cuda: the library is no NVIDIA driver: %w", err)
+	}
+	s := d.bare()
+	defer s.endBare()
+	if st := s.call(cuDriverGetVersion, s.result(0)); st == success {
+		d.version = int(int32(s.out[0]))
+	}
+	if d.version < minDriver {
+		return nil, fmt.Errorf("cuda: the NVIDIA driver is too old: it is for CUDA %s, CUDA %s (driver 525) or later is needed",
+			versionText(d.version), versionText(minDriver))
+	}
+	if err := symbols(library, functionNames[:], d.fn[:]); err != nil {
+		return nil, fmt.Errorf("cuda: %w", err)
+	}
+	if st := s.call(cuInit, 0); st != success {
+		return nil, fmt.Errorf("cuda: the NVIDIA driver does not start: %w%s", d.describe(st), hint(st))
+	}
+	return d, nil
+})
+
+// hint says what usually is behind a driver that does not start.
+func hint(st status) string {
+	switch st {
+	case errorNoDevice:
+		return " (no GPU, CUDA_VISIBLE_DEVICES hides it, or there is no permission for /dev/nvidia*)"
+	case errorMismatch:
+		return " (kernel module and library are of different versions: restart the machine after an update)"
+	}
+	return ""
+}
+
+func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+
+// describe makes an error of a status.
+func (d *driver) describe(st status) error {
+	if d.fn[cuGetErrorString] == 0 {
+		return fmt.Errorf("CUDA error %d", st)
+	}
+	s := d.bare()
+	defer s.endBare()
+	name, text := "CUDA error", "unknown"
+	if s.call(cuGetErrorName, uintptr(st), s.result(0)) == success {
+		name = textAt(s.out[0])
+	}
+	if s.call(cuGetErrorString, uintptr(st), s.result(0)) == success {
+		text = textAt(s.out[0])
+	}
+	return fmt.Errorf("%s (%d): %s", name, st, text)
+}
+
+// textAt copies a C string.
+func textAt(at uintptr) string {
+	if at == 0 {
+		return ""
+	}
+	p := pointer(at)
+	n := 0
+	for *(*byte)(unsafe.Add(p, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(p), n))
+}
+
+// pointer makes a pointer of an address outside the Go heap.
+func pointer(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
+
+// address is where b starts.
+func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// session is a stretch of calls on one OS thread with one current context. It owns the blocks that calls read and
+// write, which must not lie on a Go stack, so that a call allocates nothing.
+type session struct {
+	drv    *driver
+	args   [12]uintptr
+	out    [2]uintptr
+	values [maxArgs]uintptr // kernel arguments, and where they are
+	where  [maxArgs]uintptr
+}
+
+// begin opens a session in a context; end closes it, on the same goroutine, and leaves the context that was current.
+func (d *driver) begin(context uintptr) (*session, error) {
+	runtime.LockOSThread()
+	s := d.sessions.Get().(*session)
+	if st := s.call(cuCtxPushCurrent, context); st != success {
+		s.drv.sessions.Put(s)
+		runtime.UnlockOSThread()
+		return nil, fmt.Errorf("%w: %w", gpu.ErrDeviceLost, d.describe(st))
+	}
+	return s, nil
+}
+
+func (s *session) end() {
+	s.call(cuCtxPopCurrent, s.result(0))
+	s.drv.sessions.Put(s)
+	runtime.UnlockOSThread()
+}
+
+// bare opens a session for calls that need no context.
+func (d *driver) bare() *session { return d.sessions.Get().(*session) }
+
+func (s *session) endBare() { s.drv.sessions.Put(s) }
+
+// call calls a function of the driver. Arguments that are addresses point outside the Go heap or to what the caller
+// keeps alive.
+func (s *session) call(f function, args ...uintptr) status {
+	n := copy(s.args[:], args)
+	r, _, _ := purego.SyscallN(s.drv.fn[f], s.args[:n]...)
+	return status(r)
+}
+
+// result is where a call leaves a value: out[i], cleared.
+func (s *session) result(i int) uintptr {
+	s.out[i] = 0
+	return uintptr(unsafe.Pointer(&s.out[i]))
+}
+
+// memoryError makes the error of an allocation of n bytes that failed.
+func (d *device) memoryError(st status, n int) error {
+	if st == errorOutOfMemory {
+		return fmt.Errorf("%w: %d bytes: %w", gpu.ErrOutOfMemory, n, d.drv.describe(st))
+	}
+	return d.judge(st)
+}
+
+// errNoNVRTC tells how to get the compiler.
+var errNoNVRTC = errors.New("cuda: the driver works, but its compiler NVRTC is missing: install the CUDA toolkit or " +
+	`"pip install nvidia-cuda-nvrtc", or set ` + envNVRTC + " to the path of libnvrtc.so.12 or later")
