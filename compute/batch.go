@@ -22,7 +22,9 @@ type Batch struct {
 	started bool
 	pending *Pending
 	r       *recorder
-	mu      sync.Mutex // release, which may come twice
+
+	mu       sync.Mutex // results and released
+	released bool
 }
 
 // Value is the pending result of a recorded call. It is an argument of later calls of the same Batch, and a Datum once
@@ -44,8 +46,9 @@ type Value struct {
 }
 
 var (
-	errBatchStarted = fmt.Errorf("%w: the batch has been started", arrow.ErrInvalid)
-	errBatchPending = fmt.Errorf("%w: the batch has not run to its end", arrow.ErrInvalid)
+	errBatchStarted  = fmt.Errorf("%w: the batch has been started", arrow.ErrInvalid)
+	errBatchReleased = fmt.Errorf("%w: the batch was released", arrow.ErrInvalid)
+	errBatchPending  = fmt.Errorf("%w: the batch has not run to its end", arrow.ErrInvalid)
 )
 
 // NewBatch begins a batch. The context chooses device and allocator, and cancels the waiting for it (not the work).
@@ -56,8 +59,8 @@ func NewBatch(ctx context.Context) *Batch { return &Batch{ctx: ctx} }
 // released.
 func (b *Batch) Call(name string, opts FunctionOptions, args ...any) *Value {
 	v := &Value{batch: b, name: name, opts: opts, args: make([]any, len(args))}
-	if b.started {
-		b.fail(v, errBatchStarted)
+	if err := b.closed(); err != nil {
+		b.fail(v, err)
 		return v
 	}
 	b.nodes = append(b.nodes, v)
@@ -73,6 +76,19 @@ func (b *Batch) Call(name string, opts FunctionOptions, args ...any) *Value {
 		b.fail(v, err)
 	}
 	return v
+}
+
+// closed says why nothing can be recorded any more.
+func (b *Batch) closed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.released:
+		return errBatchReleased
+	case b.started:
+		return errBatchStarted
+	}
+	return nil
 }
 
 // fail notes the first error of the batch.
@@ -191,8 +207,8 @@ func (b *Batch) Keep(v *Value) *Column {
 	if v.batch != b {
 		b.fail(v, fmt.Errorf("%w: Keep of the result of another batch", arrow.ErrInvalid))
 	}
-	if b.started {
-		b.fail(v, errBatchStarted)
+	if err := b.closed(); err != nil {
+		b.fail(v, err)
 	}
 	if v.column == nil {
 		v.column = &Column{from: v}
@@ -206,17 +222,14 @@ func (b *Batch) Run() error { return b.Start().Wait(b.ctx) }
 // Start hands the batch to the device and returns at once; on the CPU it runs in a goroutine of its own. Its arguments
 // stay alive until the work has ended, also when every waiter's context is cancelled.
 func (b *Batch) Start() *Pending {
-	p := &Pending{done: make(chan struct{})}
-	if !b.started {
-		b.pending = p
-	}
-	switch {
-	case b.started:
-		p.err = errBatchStarted
-	case b.err != nil:
+	p := &Pending{done: make(chan struct{}), err: b.closed()}
+	if p.err == nil {
 		p.err = b.err
+		b.mu.Lock()
+		b.started, b.pending = true, p
+		b.mu.Unlock()
 	}
-	if b.started = true; p.err != nil {
+	if p.err != nil {
 		close(p.done)
 		return p
 	}
@@ -255,15 +268,22 @@ type Pending struct {
 	err  error
 }
 
+func (p *Pending) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Done is closed when the batch has ended, well or badly.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
 // Wait returns the batch's error, nil for success, or ctx's if that ends first; the batch goes on then.
 func (p *Pending) Wait(ctx context.Context) error {
-	select {
-	case <-p.done:
+	if p.ended() {
 		return p.err
-	default:
 	}
 	select {
 	case <-p.done:
@@ -273,9 +293,20 @@ func (p *Pending) Wait(ctx context.Context) error {
 	}
 }
 
-// Datum is the result of a call, after its batch has run. The caller releases it.
+// Datum is the result of a call, after its batch has run and before it is released. The caller releases it.
 func (v *Value) Datum() (Datum, error) {
-	if v.result == nil {
+	b := v.batch
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.released {
+		return nil, errBatchReleased
+	}
+	return v.datum()
+}
+
+// datum is Datum under the batch's lock.
+func (v *Value) datum() (Datum, error) {
+	if p := v.batch.pending; p == nil || !p.ended() || v.result == nil {
 		return nil, errBatchPending
 	}
 	return (&Batch{}).retain(v.result)
@@ -284,32 +315,33 @@ func (v *Value) Datum() (Datum, error) {
 // Release gives back arguments and results. Datums and kept columns that were taken out live on. A batch under way is
 // released when it has ended.
 func (b *Batch) Release() {
-	p := b.pending
-	if p == nil {
-		b.release()
-		return
-	}
-	select {
-	case <-p.done:
-		b.release()
-	default:
-		go func() {
-			<-p.done
-			b.release()
-		}()
-	}
-}
-
-func (b *Batch) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.released {
+		return
+	}
+	b.released = true
+	if b.pending == nil || b.pending.ended() {
+		b.free()
+		return
+	}
+	go func() {
+		<-b.pending.done
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.free()
+	}()
+}
+
+// free lets go of everything but kept columns, which take their results.
+func (b *Batch) free() {
 	for _, d := range b.owned {
 		d.Release()
 	}
-	b.owned, b.started = nil, true
+	b.owned = nil
 	for _, v := range b.nodes {
 		if v.column != nil && v.result != nil {
-			v.column.take()
+			v.column.fill(v)
 		}
 	}
 	b.dropResults()
@@ -325,21 +357,36 @@ type Column struct {
 
 var errReleased = fmt.Errorf("%w: the column was released", arrow.ErrInvalid)
 
-// take moves the result out of the batch.
+// take is the column's datum, moved out of the batch at first.
 func (c *Column) take() (Datum, error) {
+	b := c.from.batch
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
 		return nil, errReleased
 	}
 	if c.data == nil {
-		d, err := c.from.Datum()
+		d, err := c.from.datum()
 		if err != nil {
 			return nil, err
 		}
 		c.data = d
 	}
 	return c.data, nil
+}
+
+// fill moves the result of a batch that is being released to the column, unless it is there or not wanted any more.
+func (c *Column) fill(v *Value) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone || c.data != nil {
+		return
+	}
+	if d, err := v.datum(); err == nil {
+		c.data = d
+	}
 }
 
 func (c *Column) retained() (Datum, error) {

@@ -63,6 +63,7 @@ func (b *Batch) submit(e *engine) (err error) {
 			r.release()
 		}
 	}()
+	defer recoverMemory(&err)
 	inputs := map[Datum]*value{}
 	for _, v := range b.nodes {
 		in := make([]*value, len(v.args))
@@ -117,7 +118,8 @@ func mayBeNull(a any) bool {
 }
 
 // collect waits for the device and makes datums of the results.
-func (b *Batch) collect(ctx context.Context, e *engine) error {
+func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
+	defer recoverMemory(&err)
 	r := b.r
 	defer func() {
 		r.release()

@@ -96,6 +96,9 @@ func (r *recorder) inPlace(b []byte, owner *arrowmem.Buffer, width int) (p place
 // wrapped binds foreign memory whose pages the device can map.
 func (r *recorder) wrapped(b []byte, owner *arrowmem.Buffer) (place, bool) {
 	page := r.e.info.PageSize
+	if page == 0 {
+		return place{}, false // the device wraps nothing
+	}
 	size := (len(b) + page - 1) / page * page
 	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(page) != 0 || cap(b) < size {
 		return place{}, false

@@ -172,7 +172,6 @@ type dispatch struct {
 	key   msl.Key
 	wait  bool // a binding was written in this epoch
 	wrote []*place
-	err   error
 }
 
 // kernel begins a dispatch.

@@ -115,7 +115,7 @@ var softKinds = []func(f softFormat, r *rand.Rand) softPair{
 	// Few bits, or long runs of ones.
 	func(f softFormat, r *rand.Rand) softPair {
 		sparse := func() uint64 {
-			x := uint64(1)<<r.IntN(64) ^ uint64(1)<<r.IntN(64)
+			x := bit(r) ^ bit(r)
 			return r.Uint64()&f.sign() ^ (x - r.Uint64()&1)
 		}
 		return softPair{sparse(), sparse()}
@@ -194,3 +194,6 @@ var softNumbers = []func(r *rand.Rand) softPair{
 		return softPair{a + r.Uint64N(3) - 1, r.Uint64()}
 	},
 }
+
+// bit has one bit set.
+func bit(r *rand.Rand) uint64 { return 1 << r.IntN(64) }

@@ -119,6 +119,28 @@ func (g *grid) cases() map[string][]Case {
 		}
 		out[c.row.Name] = append(out[c.row.Name], c)
 	}
+	for i := range Table {
+		row := &Table[i]
+		for _, s := range row.Types {
+			if g.types(s) {
+				out[row.Name] = append(out[row.Name], core(row, s)...)
+			}
+		}
+	}
+	return out
+}
+
+// core are the cases that no function and types go without: columns with nulls of values that matter, under all options.
+// A case of the covering array may be about something else: no rows, all null, one value.
+func core(row *Row, types Signature) []Case {
+	var out []Case
+	for option := range max(1, len(row.Options)) {
+		for _, f := range []flavour{specials, small} {
+			out = append(out, Case{
+				row: row, types: types, length: 257, offset: 7, nulls: nullRatio{0.3, 0.3}, flavour: f, shape: shapes[0], option: option,
+			})
+		}
+	}
 	return out
 }
 

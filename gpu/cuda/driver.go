@@ -102,6 +102,7 @@ type status uint32
 
 const (
 	success              status = 0
+	errorInvalidValue    status = 1
 	errorOutOfMemory     status = 2
 	errorNoDevice        status = 100
 	errorNoBinary        status = 209
@@ -109,6 +110,7 @@ const (
 	errorUnsupportedPTX  status = 222
 	errorNotReady        status = 600
 	errorLaunchResources status = 701
+	errorNotSupported    status = 801
 	errorMismatch        status = 803
 )
 
@@ -210,6 +212,7 @@ type session struct {
 	drv    *driver
 	args   [12]uintptr
 	out    [2]uintptr
+	text   [256]byte
 	values [maxArgs]uintptr // kernel arguments, and where they are
 	where  [maxArgs]uintptr
 }

@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,17 +24,19 @@ var driverPaths = []string{
 // compilerNames are NVRTC's, the newest first. A driver runs what an NVRTC of its own major version or an older one made.
 var compilerNames = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
 
-// loadFirst loads the first library that can be; the error joins what the loader said of each.
+// loadFirst loads the first library that can be; the error is what the loader said of the first path.
 func loadFirst(paths []string) (uintptr, error) {
-	var why []error
+	var why error
 	for _, path := range paths {
 		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err == nil {
 			return handle, nil
 		}
-		why = append(why, err)
+		if why == nil {
+			why = err
+		}
 	}
-	return 0, errors.Join(why...)
+	return 0, why
 }
 
 // compilerPaths lists where NVRTC may be: the loader's path, the toolkit's folders, and the packages of Python, which

@@ -167,6 +167,9 @@ func (c *nvrtc) text(result uint32) string {
 	return textAt(r)
 }
 
+// cstring is a C string in the Go heap, which a Go stack is no part of.
+//
+//go:noinline
 func cstring(s string) []byte { return append([]byte(s), 0) }
 
 var logLine = regexp.MustCompile(textName + `\((\d+)\):( (?:catastrophic )?error)?`)

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	maxArgs  = 31   // indices of Metal's buffer table
-	maxBytes = 4096 // of setBytes
+	maxArgs  = 31   // indices of the buffer table
+	maxBytes = 4096 // of an argument by value
 	rowSize  = 65536
+	maxRows  = 65535
 )
 
 type commandKind uint8
@@ -50,7 +51,7 @@ type keeper struct {
 	release func()
 }
 
-// recording is what Commit hands to the device, and what stays alive until the work has ended. Nothing of Metal is
+// recording is what Commit hands to the device, and what stays alive until the work has ended. Nothing of CUDA is
 // touched before Commit, so a recording that is discarded costs nothing.
 type recording struct {
 	steps    []command
@@ -119,8 +120,8 @@ func (c *commands) Dispatch(p gpu.Pipeline, groups, threads int, args []gpu.Arg)
 	case !ok || pipe.dev != c.dev:
 		r.fail("dispatch: the pipeline (%T) is of another device", p)
 		return
-	case groups < 0:
-		r.fail("dispatch of %s: %d threadgroups", pipe.name, groups)
+	case groups < 0 || groups > rowSize*maxRows:
+		r.fail("dispatch of %s: %d threadgroups, not 0 to %d", pipe.name, groups, rowSize*maxRows)
 		return
 	case threads < 1 || threads > pipe.maxThreads:
 		r.fail("dispatch of %s: %d threads in a threadgroup, not 1 to %d", pipe.name, threads, pipe.maxThreads)

@@ -179,3 +179,69 @@ func extremesF64AVX2(values unsafe.Pointer, valid unsafe.Pointer, n int, e *lane
 
 //go:noescape
 func extremesValidF64AVX2(values unsafe.Pointer, valid unsafe.Pointer, n int, e *lanes) (ret uint64)
+
+//go:noescape
+func exactF32AVX2(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func exactValidF32AVX2(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func exactF64AVX2(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func exactValidF64AVX2(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func compress8AVX2(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func compress16AVX2(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func compress32AVX2(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func compress64AVX2(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func extractBits(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int)
+
+//go:noescape
+func bitsAndAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsAndShiftedAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsOrAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsOrShiftedAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsXorAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsXorShiftedAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsAndNotAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsAndNotShiftedAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsNotAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsNotShiftedAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsCopyAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsCopyShiftedAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func countBits(data unsafe.Pointer, n int) (ret uint64)

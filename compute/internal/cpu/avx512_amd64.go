@@ -179,3 +179,63 @@ func extremesF64AVX512(values unsafe.Pointer, valid unsafe.Pointer, n int, e *la
 
 //go:noescape
 func extremesValidF64AVX512(values unsafe.Pointer, valid unsafe.Pointer, n int, e *lanes) (ret uint64)
+
+//go:noescape
+func exactF32AVX512(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func exactValidF32AVX512(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func exactF64AVX512(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func exactValidF64AVX512(values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit)
+
+//go:noescape
+func compress8AVX512(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func compress16AVX512(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func compress32AVX512(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func compress64AVX512(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
+
+//go:noescape
+func bitsAndAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsAndShiftedAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsOrAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsOrShiftedAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsXorAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsXorShiftedAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsAndNotAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsAndNotShiftedAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsNotAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsNotShiftedAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsCopyAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func bitsCopyShiftedAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)

@@ -53,7 +53,7 @@ func (b Bitmap) Count(n int) int {
 	if b.Data == nil {
 		return n
 	}
-	count, i := 0, 0
+	count, i := simdCount(b, n)
 	if b.Off&7 == 0 && n >= 64 {
 		// Four counters keep the population counts independent.
 		var c0, c1, c2, c3 int
@@ -65,7 +65,7 @@ func (b Bitmap) Count(n int) int {
 			c2 += bits.OnesCount64(binary.LittleEndian.Uint64(d[16:]))
 			c3 += bits.OnesCount64(binary.LittleEndian.Uint64(d[24:]))
 		}
-		count = c0 + c1 + c2 + c3
+		count += c0 + c1 + c2 + c3
 	}
 	for ; i < n; i += 64 {
 		count += bits.OnesCount64(b.Word(i, n))
@@ -154,6 +154,8 @@ func CopyBits(dst []byte, src Bitmap, n int) {
 	case src.Off&7 == 0:
 		i = n &^ 63
 		copy(dst[:i>>3], src.Data[src.Off>>3:])
+	default:
+		dst, src, _, n = simdBits(bitCopy, dst, src, src, n)
 	}
 	for ; i < n; i += 64 {
 		PutWord(dst, i, n, src.Word(i, n))
@@ -162,6 +164,7 @@ func CopyBits(dst []byte, src Bitmap, n int) {
 
 // NotBits writes the complement of the first n rows of a.
 func NotBits(dst []byte, a Bitmap, n int) {
+	dst, a, _, n = simdBits(bitNot, dst, a, a, n)
 	i := 0
 	if a.Data != nil && a.Off&7 == 0 {
 		i = n &^ 63
@@ -178,6 +181,7 @@ func NotBits(dst []byte, a Bitmap, n int) {
 
 // AndBits writes a AND b as MapBits does.
 func AndBits(dst []byte, a, b Bitmap, n int) {
+	dst, a, b, n = simdBits(bitAnd, dst, a, b, n)
 	d, x, y, done := wholeBytes(dst, a, b, n)
 	for len(d) >= 8 && len(x) >= 8 && len(y) >= 8 {
 		binary.LittleEndian.PutUint64(d, binary.LittleEndian.Uint64(x)&binary.LittleEndian.Uint64(y))
@@ -188,6 +192,7 @@ func AndBits(dst []byte, a, b Bitmap, n int) {
 
 // OrBits writes a OR b as MapBits does.
 func OrBits(dst []byte, a, b Bitmap, n int) {
+	dst, a, b, n = simdBits(bitOr, dst, a, b, n)
 	d, x, y, done := wholeBytes(dst, a, b, n)
 	for len(d) >= 8 && len(x) >= 8 && len(y) >= 8 {
 		binary.LittleEndian.PutUint64(d, binary.LittleEndian.Uint64(x)|binary.LittleEndian.Uint64(y))
@@ -198,6 +203,7 @@ func OrBits(dst []byte, a, b Bitmap, n int) {
 
 // XorBits writes a XOR b as MapBits does.
 func XorBits(dst []byte, a, b Bitmap, n int) {
+	dst, a, b, n = simdBits(bitXor, dst, a, b, n)
 	d, x, y, done := wholeBytes(dst, a, b, n)
 	for len(d) >= 8 && len(x) >= 8 && len(y) >= 8 {
 		binary.LittleEndian.PutUint64(d, binary.LittleEndian.Uint64(x)^binary.LittleEndian.Uint64(y))
@@ -208,6 +214,7 @@ func XorBits(dst []byte, a, b Bitmap, n int) {
 
 // AndNotBits writes a AND NOT b as MapBits does.
 func AndNotBits(dst []byte, a, b Bitmap, n int) {
+	dst, a, b, n = simdBits(bitAndNot, dst, a, b, n)
 	d, x, y, done := wholeBytes(dst, a, b, n)
 	for len(d) >= 8 && len(x) >= 8 && len(y) >= 8 {
 		binary.LittleEndian.PutUint64(d, binary.LittleEndian.Uint64(x)&^binary.LittleEndian.Uint64(y))
@@ -215,6 +222,17 @@ func AndNotBits(dst []byte, a, b Bitmap, n int) {
 	}
 	MapBits(dst[done>>3:], a.Slice(done), b.Slice(done), n-done, func(a, b uint64) uint64 { return a &^ b })
 }
+
+// The functions of bitmaps that there is assembly for.
+const (
+	bitAnd = iota
+	bitOr
+	bitXor
+	bitAndNot
+	bitNot
+	bitCopy
+	bitOps
+)
 
 // wholeBytes returns the bytes of the whole 64-row words of dst, a and b and
 // their number of rows when both inputs start on a byte, else nothing: then

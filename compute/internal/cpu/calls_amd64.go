@@ -304,3 +304,173 @@ func callExtremes(kernel int, values unsafe.Pointer, valid unsafe.Pointer, n int
 	}
 	panic(noKernel)
 }
+
+// callExact splits n rows, a multiple of 64, of floats at the unit in the last
+// place of start and stores the sums of both parts, the largest magnitude and
+// the smallest one above zero, less one in its bits. kernel is the kind, plus
+// kindCount to take the rows alone whose bit in valid is set.
+//
+//go:noinline
+func callExact(kernel int, values unsafe.Pointer, valid unsafe.Pointer, n int, start uint64, out *exactSplit) {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 8:
+			exactF32AVX512(values, valid, n, start, out)
+		case kindCount + 8:
+			exactValidF32AVX512(values, valid, n, start, out)
+		case 9:
+			exactF64AVX512(values, valid, n, start, out)
+		case kindCount + 9:
+			exactValidF64AVX512(values, valid, n, start, out)
+		}
+		return
+	}
+	switch kernel {
+	case 8:
+		exactF32AVX2(values, valid, n, start, out)
+	case kindCount + 8:
+		exactValidF32AVX2(values, valid, n, start, out)
+	case 9:
+		exactF64AVX2(values, valid, n, start, out)
+	case kindCount + 9:
+		exactValidF64AVX2(values, valid, n, start, out)
+	}
+}
+
+// callCompress copies the rows of src, n of them, a multiple of 64, whose bit in
+// keep is set to dst, until fewer than 64 of the room rows of dst are left. It
+// returns the rows of src done, times 2^32, plus the rows copied. kernel is the
+// logarithm of the size of a row.
+//
+//go:noinline
+func callCompress(kernel int, dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) uint64 {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0:
+			return compress8AVX512(dst, src, keep, n, room)
+		case 1:
+			return compress16AVX512(dst, src, keep, n, room)
+		case 2:
+			return compress32AVX512(dst, src, keep, n, room)
+		case 3:
+			return compress64AVX512(dst, src, keep, n, room)
+		}
+		panic(noKernel)
+	}
+	switch kernel {
+	case 0:
+		return compress8AVX2(dst, src, keep, n, room)
+	case 1:
+		return compress16AVX2(dst, src, keep, n, room)
+	case 2:
+		return compress32AVX2(dst, src, keep, n, room)
+	case 3:
+		return compress64AVX2(dst, src, keep, n, room)
+	}
+	panic(noKernel)
+}
+
+// callExtract moves the bits of each word of src that keep selects to the low end
+// of a word of dst; n counts bits, a multiple of 64. kernel is 0.
+//
+//go:noinline
+func callExtract(kernel int, dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int) {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0:
+			extractBits(dst, src, keep, n)
+		}
+		return
+	}
+	switch kernel {
+	case 0:
+		extractBits(dst, src, keep, n)
+	}
+}
+
+// callBits computes n bytes, a multiple of 64, of a function of two bitmaps
+// that start at bits shiftA and shiftB of their first bytes. kernel is one of
+// bitAnd and so on,
+// plus bitOps when a shift is not zero: then a byte more of both is read.
+//
+//go:noinline
+func callBits(kernel int, dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int) {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0:
+			bitsAndAVX512(dst, a, b, n, shiftA, shiftB)
+		case bitOps + 0:
+			bitsAndShiftedAVX512(dst, a, b, n, shiftA, shiftB)
+		case 1:
+			bitsOrAVX512(dst, a, b, n, shiftA, shiftB)
+		case bitOps + 1:
+			bitsOrShiftedAVX512(dst, a, b, n, shiftA, shiftB)
+		case 2:
+			bitsXorAVX512(dst, a, b, n, shiftA, shiftB)
+		case bitOps + 2:
+			bitsXorShiftedAVX512(dst, a, b, n, shiftA, shiftB)
+		case 3:
+			bitsAndNotAVX512(dst, a, b, n, shiftA, shiftB)
+		case bitOps + 3:
+			bitsAndNotShiftedAVX512(dst, a, b, n, shiftA, shiftB)
+		case 4:
+			bitsNotAVX512(dst, a, b, n, shiftA, shiftB)
+		case bitOps + 4:
+			bitsNotShiftedAVX512(dst, a, b, n, shiftA, shiftB)
+		case 5:
+			bitsCopyAVX512(dst, a, b, n, shiftA, shiftB)
+		case bitOps + 5:
+			bitsCopyShiftedAVX512(dst, a, b, n, shiftA, shiftB)
+		}
+		return
+	}
+	switch kernel {
+	case 0:
+		bitsAndAVX2(dst, a, b, n, shiftA, shiftB)
+	case bitOps + 0:
+		bitsAndShiftedAVX2(dst, a, b, n, shiftA, shiftB)
+	case 1:
+		bitsOrAVX2(dst, a, b, n, shiftA, shiftB)
+	case bitOps + 1:
+		bitsOrShiftedAVX2(dst, a, b, n, shiftA, shiftB)
+	case 2:
+		bitsXorAVX2(dst, a, b, n, shiftA, shiftB)
+	case bitOps + 2:
+		bitsXorShiftedAVX2(dst, a, b, n, shiftA, shiftB)
+	case 3:
+		bitsAndNotAVX2(dst, a, b, n, shiftA, shiftB)
+	case bitOps + 3:
+		bitsAndNotShiftedAVX2(dst, a, b, n, shiftA, shiftB)
+	case 4:
+		bitsNotAVX2(dst, a, b, n, shiftA, shiftB)
+	case bitOps + 4:
+		bitsNotShiftedAVX2(dst, a, b, n, shiftA, shiftB)
+	case 5:
+		bitsCopyAVX2(dst, a, b, n, shiftA, shiftB)
+	case bitOps + 5:
+		bitsCopyShiftedAVX2(dst, a, b, n, shiftA, shiftB)
+	}
+}
+
+// callCount counts the bits in n bytes, a multiple of 64. kernel is 0.
+//
+//go:noinline
+func callCount(kernel int, data unsafe.Pointer, n int) uint64 {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0:
+			return countBits(data, n)
+		}
+		panic(noKernel)
+	}
+	switch kernel {
+	case 0:
+		return countBits(data, n)
+	}
+	panic(noKernel)
+}

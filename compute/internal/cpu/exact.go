@@ -65,6 +65,12 @@ const (
 )
 
 func addFloats[T Float](e *Exact, values []T, valid Bitmap) {
+	done := simdAddFloats(e, values, valid)
+	addWindows(e, values[done:], valid.Slice(done))
+}
+
+// addWindows adds the valid values through windows.
+func addWindows[T Float](e *Exact, values []T, valid Bitmap) {
 	rows := validRows[T]{values: values, valid: valid}
 	var w window
 	misses, rest := windowRows, 0

@@ -150,7 +150,9 @@ func filterValues[T any](s *Selection, dst, src []T, par int) {
 			copy(out, src[start:end])
 			return
 		}
-		for i := start; len(out) > 0; i += 64 {
+		done, kept := simdCompress(out, src[start:end], s.words[start>>3:])
+		out = out[kept:]
+		for i := start + done; len(out) > 0; i += 64 {
 			switch w := s.word(i); w {
 			case 0:
 			case ^uint64(0):

@@ -39,9 +39,17 @@ func (s *Selection) compact(dst []byte, par int, load func(i int) uint64) {
 			return
 		}
 		w := bitWriter{dst: dst[first>>3:], held: uint(first & 7), shared: first&7 != 0}
-		for i := start; i < end; i += 64 {
-			if keep := s.word(i); keep != 0 {
-				w.write(compress(load(i), keep), uint(bits.OnesCount64(keep)))
+		var kept extracted
+		for i := start; i < end; i += extractRows {
+			stop := min(i+extractRows, end)
+			for k := i; k < stop; k += 64 {
+				kept[(k-i)>>6] = load(k)
+			}
+			extract(kept[:(stop-i+63)>>6], s.words[i>>3:])
+			for k := i; k < stop; k += 64 {
+				if keep := s.word(k); keep != 0 {
+					w.write(kept[(k-i)>>6], uint(bits.OnesCount64(keep)))
+				}
 			}
 		}
 		edges[m] = w.flush()
@@ -104,6 +112,18 @@ func (w *bitWriter) store(n uint) {
 func (w *bitWriter) flush() edge {
 	w.store(w.held >> 3)
 	return edge{head: w.head, tail: byte(w.word >> (w.held &^ 7))}
+}
+
+// extractRows are extracted together.
+const extractRows = 1024
+
+type extracted [extractRows / 64]uint64
+
+// extract moves the bits of each word that keep selects to its low end.
+func extract(words []uint64, keep []byte) {
+	for i := simdExtract(words, keep); i < len(words); i++ {
+		words[i] = compress(words[i], binary.LittleEndian.Uint64(keep[8*i:]))
+	}
 }
 
 // compress moves the bits of x that mask selects to the low end.

@@ -26,15 +26,14 @@ const (
 // level is what the machine has. Tests lower it.
 var level = detect()
 
-// byteCompress tells whether AVX-512 can compact values of 1 and 2 bytes too.
-var byteCompress = cpu.X86.HasAVX512VBMI2
-
 func detect() instructions {
 	x := &cpu.X86
 	switch {
 	case !x.HasAVX2 || !x.HasBMI1 || !x.HasBMI2 || !x.HasPOPCNT:
 		return levelNone
-	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL:
+	// VBMI2 compacts bytes. Machines with AVX-512 but without it also run slower
+	// for a while after every use, and are better off with AVX2.
+	case x.HasAVX512VBMI2 && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL:
 		return levelAVX512
 	}
 	return levelAVX2

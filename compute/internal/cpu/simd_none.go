@@ -11,3 +11,15 @@ func simdSumWide[T Integer]([]T, Bitmap) (sum Int128, rows int) { return Int128{
 func simdMinMax[T Number]([]T, Bitmap) (e Extremes[T], rows int) { return e, 0 }
 
 func simdCompare[T Number](Comparison, []uint64, []T, []T, bool) (rows int) { return 0 }
+
+func simdAddFloats[T Float](*Exact, []T, Bitmap) (rows int) { return 0 }
+
+func simdCompress[T any]([]T, []T, []byte) (rows, kept int) { return 0, 0 }
+
+func simdExtract([]uint64, []byte) (words int) { return 0 }
+
+func simdBits(_ int, dst []byte, a, b Bitmap, n int) ([]byte, Bitmap, Bitmap, int) {
+	return dst, a, b, n
+}
+
+func simdCount(Bitmap, int) (count, rows int) { return 0, 0 }

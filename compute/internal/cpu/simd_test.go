@@ -11,7 +11,7 @@ import (
 )
 
 // guardBytes is the size of the memory between two pages that fault.
-const guardBytes = 1 << 18
+const guardBytes = 1 << 19
 
 // guard is memory that ends where the next byte faults, and begins so, too.
 type guard struct{ memory []byte }
@@ -258,4 +258,143 @@ func TestRowsOfCallsAreBounded(t *testing.T) {
 	for n := 64; n <= maxRows; n += 64 {
 		checkRows(n)
 	}
+}
+
+func TestSIMDExact(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		run[float32](t, simdExactCase[float32])
+		run[float64](t, simdExactCase[float64])
+	})
+}
+
+func simdExactCase[T Float](t *testing.T) {
+	check := func(name string, a []T, valid Bitmap) {
+		t.Helper()
+		var got, want Exact
+		withLevel(levelNone, func() { addFloats(&want, a, valid) })
+		addFloats(&got, a, valid)
+		got.carry()
+		want.carry()
+		if got.chunk != want.chunk || got.special != want.special {
+			t.Fatalf("%s: sum %v, want %v", name, got.Round(), want.Round())
+		}
+	}
+	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { check(name, a, valid) })
+	r := newRand(5)
+	g := newGuard(t)
+	// Ranges of exponents around what one split can hold, at both ends of the
+	// type and in the middle, with growing and with shrinking values.
+	for _, top := range []int{-1070, -1000, -140, -100, 0, 90, 120, 1000, 1023} {
+		for _, width := range []int{0, 1, 5, 20, 28, 29, 30, 31, 32, 33, 34, 45, 60, 61, 62, 63, 64, 100, 300} {
+			a := make([]T, 64*r.IntN(3*exactRows/64)+exactRows)
+			for i := range a {
+				drift := 0
+				switch r.IntN(3) {
+				case 0:
+					drift = width * i / len(a)
+				case 1:
+					drift = r.IntN(width + 1)
+				}
+				v := math.Ldexp(1+r.Float64(), max(top-drift, -1074))
+				if r.IntN(2) == 0 {
+					v = -v
+				}
+				a[i] = T(v)
+			}
+			a = guarded(g, a, false)
+			check(fmt.Sprintf("top %d width %d", top, width), a, Bitmap{})
+			check(fmt.Sprintf("top %d width %d, nulls", top, width), a, randomBitmap(r, len(a), 5, 0.2))
+			a[r.IntN(len(a))] = T(math.NaN())
+			check("with NaN", a, Bitmap{})
+			a[r.IntN(len(a))] = T(math.Inf(-1))
+			check("with infinity", a, Bitmap{})
+		}
+	}
+	// One sign and full mantissas: the largest sums that a split can meet.
+	for _, v := range []float64{1, math.Nextafter(2, 1), -math.Nextafter(2, 1), math.MaxFloat32, math.MaxFloat64, 0x1p-1074} {
+		a := make([]T, 3*exactRows)
+		for i := range a {
+			a[i] = T(v)
+		}
+		a[7] = T(math.Ldexp(v, -31))
+		check(fmt.Sprint("all ", v), a, Bitmap{})
+	}
+}
+
+func TestSIMDFilter(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		run[uint8](t, simdFilterCase[uint8])
+		run[uint16](t, simdFilterCase[uint16])
+		run[uint32](t, simdFilterCase[uint32])
+		run[uint64](t, simdFilterCase[uint64])
+	})
+}
+
+func simdFilterCase[T Integer](t *testing.T) {
+	gs, gd, gm, gb := newGuard(t), newGuard(t), newGuard(t), newGuard(t)
+	r := newRand(9)
+	for _, n := range append(simdLengths(), 3*selectMorsel-1) {
+		for _, clear := range ratios {
+			src := make([]T, n)
+			for i := range src {
+				src[i] = T(i*7 + 1)
+			}
+			first := r.IntN(2) == 0
+			src = guarded(gs, src, first)
+			mask := gm.bitmap(randomBitmap(r, n, r.IntN(9), clear), first)
+			s := Select(mask, Bitmap{}, n, false, 1, nil)
+			dst, bits := guarded(gd, make([]T, s.Count()), first), guarded(gb, make([]byte, (s.Count()+7)/8), first)
+			filterValues(s, dst, src, 1)
+			s.Bits(bits, mask, 1)
+			at := 0
+			for i := range src {
+				if mask.Bit(i) {
+					if dst[at] != src[i] {
+						t.Fatalf("n=%d clear=%v: row %d is %v, want %v", n, clear, at, dst[at], src[i])
+					}
+					at++
+				}
+			}
+			if got := (Bitmap{Data: bits}).Count(8 * len(bits)); got != s.Count() {
+				t.Fatalf("n=%d clear=%v: %d bits are set, want %d", n, clear, got, s.Count())
+			}
+		}
+	}
+}
+
+func TestSIMDBits(t *testing.T) {
+	ops := []func(dst []byte, a, b Bitmap, n int){
+		AndBits, OrBits, XorBits, AndNotBits,
+		func(dst []byte, a, _ Bitmap, n int) { NotBits(dst, a, n) },
+		func(dst []byte, a, _ Bitmap, n int) { CopyBits(dst, a, n) },
+	}
+	eachLevel(t, func(t *testing.T) {
+		ga, gb, gd := newGuard(t), newGuard(t), newGuard(t)
+		r := newRand(4)
+		for _, n := range []int{0, 1, 64, 511, 512, 513, 519, 520, 575, 576, 1000, 1023, 1024, 1087, 4096, 8*maxRows - 1, 8*maxRows + 700} {
+			for round := range 60 {
+				first := round%2 == 0
+				a := ga.bitmap(randomBitmap(r, n, round%10, 0.4), first)
+				b := gb.bitmap(randomBitmap(r, n, r.IntN(10)*r.IntN(2), 0.6), first)
+				op := round % len(ops)
+				want := make([]byte, (n+7)/8)
+				var count int
+				withLevel(levelNone, func() { ops[op](want, a, b, n); count = a.Count(n) })
+				got := guarded(gd, make([]byte, (n+7)/8), first)
+				ops[op](got, a, b, n)
+				if string(got) != string(want) {
+					t.Fatalf("op %d, %d rows at %d and %d: wrong bits", op, n, a.Off, b.Off)
+				}
+				if got := a.Count(n); got != count {
+					t.Fatalf("%d rows at %d: %d bits, want %d", n, a.Off, got, count)
+				}
+				if a.Off == 0 { // in place
+					ops[op](a.Data, a, b, n)
+					if string(a.Data) != string(want) {
+						t.Fatalf("op %d, %d rows at %d and %d: wrong bits in place", op, n, a.Off, b.Off)
+					}
+				}
+			}
+		}
+	})
 }

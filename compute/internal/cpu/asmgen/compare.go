@@ -9,9 +9,9 @@ func compareFamily() *family {
 	fam := &family{
 		name: "Compare",
 		doc: `compares n rows, a multiple of 64, of a and b and writes a bit a
-// row to dst, exclusive or flip. stepA and stepB are the bytes from one 64 rows
-// to the next. kernel is one of compareEqual and so on times kindCount plus the
-// kind.`,
+row to dst, exclusive or flip. stepA and stepB are the bytes from one 64 rows
+to the next. kernel is one of compareEqual and so on times kindCount plus the
+kind.`,
 		params: []param{
 			{"dst", "unsafe.Pointer"}, {"a", "unsafe.Pointer"}, {"b", "unsafe.Pointer"},
 			{"n", "int"}, {"stepA", "int"}, {"stepB", "int"}, {"flip", "uint64"},

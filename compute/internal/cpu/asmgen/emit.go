@@ -21,11 +21,13 @@ type isa struct {
 	and   string
 	or    string
 	load  string
+
+	andNot string // its second operand and not its third
 }
 
 var (
-	avx2   = &isa{name: "AVX2", reg: "Y", bytes: 32, xor: "VPXOR", and: "VPAND", or: "VPOR", load: "VMOVDQU"}
-	avx512 = &isa{name: "AVX512", reg: "Z", bytes: 64, xor: "VPXORQ", and: "VPANDQ", or: "VPORQ", load: "VMOVDQU64"}
+	avx2   = &isa{name: "AVX2", reg: "Y", bytes: 32, xor: "VPXOR", and: "VPAND", or: "VPOR", load: "VMOVDQU", andNot: "VPANDN"}
+	avx512 = &isa{name: "AVX512", reg: "Z", bytes: 64, xor: "VPXORQ", and: "VPANDQ", or: "VPORQ", load: "VMOVDQU64", andNot: "VPANDNQ"}
 	isas   = []*isa{avx2, avx512}
 )
 
@@ -71,14 +73,33 @@ type kernel struct {
 	name    string
 	indexes []string
 	body    func(f *fn)
+	scalar  bool // uses no vectors, so that there is one for all
+}
+
+// in is the name of the function in an instruction set.
+func (k kernel) in(s *isa) string {
+	if k.scalar {
+		return k.name
+	}
+	return k.name + s.name
+}
+
+// eachKernel calls f for the kernels that the files of an instruction set hold.
+func eachKernel(s *isa, families []*family, f func(fam *family, k kernel)) {
+	for _, fam := range families {
+		for _, k := range fam.kernels {
+			if !k.scalar || !s.wide() {
+				f(fam, k)
+			}
+		}
+	}
 }
 
 // fn writes one function.
 type fn struct {
 	*isa
-	out    *bytes.Buffer
-	fam    *family
-	labels int
+	out *bytes.Buffer
+	fam *family
 }
 
 // ins writes an instruction; % in format is that of fmt.
@@ -144,16 +165,14 @@ func text(s *isa, families []*family) []byte {
 	if !s.wide() {
 		writeTables(&b)
 	}
-	for _, fam := range families {
+	eachKernel(s, families, func(fam *family, k kernel) {
 		size := 8 * len(fam.params)
 		if fam.result {
 			size += 8
 		}
-		for _, k := range fam.kernels {
-			fmt.Fprintf(&b, "\n// func %s%s\nTEXT ·%s%s(SB), NOSPLIT, $0-%d\n", k.name, s.name+fam.signature(), k.name, s.name, size)
-			k.body(&fn{isa: s, out: &b, fam: fam})
-		}
-	}
+		fmt.Fprintf(&b, "\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", k.in(s), fam.signature(), k.in(s), size)
+		k.body(&fn{isa: s, out: &b, fam: fam})
+	})
 	return b.Bytes()
 }
 
@@ -181,11 +200,9 @@ func (fam *family) names() string {
 func declarations(s *isa, families []*family) []byte {
 	var b bytes.Buffer
 	b.WriteString(generated + constraint + "package cpu\n\nimport \"unsafe\"\n")
-	for _, fam := range families {
-		for _, k := range fam.kernels {
-			fmt.Fprintf(&b, "\n//go:noescape\nfunc %s%s%s\n", k.name, s.name, fam.signature())
-		}
-	}
+	eachKernel(s, families, func(fam *family, k kernel) {
+		fmt.Fprintf(&b, "\n//go:noescape\nfunc %s%s\n", k.in(s), fam.signature())
+	})
 	return formatted(b.Bytes())
 }
 
@@ -205,12 +222,12 @@ func calls(families []*family) []byte {
 			p = append(p, q.name+" "+q.typ)
 		}
 		fmt.Fprintf(&b, "\n// call%s %s\n//\n//go:noinline\nfunc call%s(kernel int, %s)%s {\n\tcheckRows(%s)\n",
-			fam.name, fam.doc, fam.name, strings.Join(p, ", "), result, fam.rows)
+			fam.name, strings.ReplaceAll(fam.doc, "\n", "\n// "), fam.name, strings.Join(p, ", "), result, fam.rows)
 		fmt.Fprintf(&b, "\tif level == levelAVX512 {\n")
 		for _, s := range []*isa{avx512, avx2} {
 			fmt.Fprintf(&b, "\tswitch kernel {\n")
 			for _, k := range fam.kernels {
-				fmt.Fprintf(&b, "\tcase %s:\n\t%s%s%s(%s)\n", strings.Join(k.indexes, ", "), ret, k.name, s.name, fam.names())
+				fmt.Fprintf(&b, "\tcase %s:\n\t%s%s(%s)\n", strings.Join(k.indexes, ", "), ret, k.in(s), fam.names())
 			}
 			fmt.Fprintf(&b, "\t}\n")
 			if s == avx512 {
@@ -232,7 +249,7 @@ func calls(families []*family) []byte {
 func formatted(src []byte) []byte {
 	out, err := format.Source(src)
 	if err != nil {
-		panic(fmt.Sprintf("%v\n%s", err, src))
+		panic(err) // a fault of this program
 	}
 	return out
 }
@@ -250,5 +267,8 @@ func files() map[string][]byte {
 }
 
 func allFamilies() []*family {
-	return []*family{compareFamily(), sumFamily(), sumWideFamily(), extremesFamily()}
+	return []*family{
+		compareFamily(), sumFamily(), sumWideFamily(), extremesFamily(), exactFamily(), compressFamily(), extractFamily(),
+		bitsFamily(), countFamily(),
+	}
 }

@@ -4,7 +4,7 @@ func extremesFamily() *family {
 	fam := &family{
 		name: "Extremes",
 		doc: `widens the lanes of e by n rows, a multiple of 64, and returns how
-// many floats among them are not NaN. ` + maskedDoc,
+many floats among them are not NaN. ` + maskedDoc,
 		params: []param{{"values", "unsafe.Pointer"}, {"valid", "unsafe.Pointer"}, {"n", "int"}, {"e", "*lanes"}},
 		result: true, rows: "n",
 	}

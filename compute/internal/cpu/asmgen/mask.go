@@ -42,8 +42,8 @@ func (f *fn) rowVector(size, v, reg int) {
 	}
 }
 
-// writeTables writes the constants of rowVector: the bit of each lane, and the
-// byte of 32 bits that holds it.
+// writeTables writes the constants of rowVector, the bit of each lane and the
+// byte of 32 bits that holds it, and others.
 func writeTables(b *bytes.Buffer) {
 	table := func(name string, words []uint64) {
 		b.WriteByte('\n')
@@ -68,4 +68,8 @@ func writeTables(b *bytes.Buffer) {
 		order[i/8] |= uint64(i/8) << (i % 8 * 8)
 	}
 	table("bytesOf", order)
+	eight, four := orders()
+	table("order8", eight)
+	table("order4", four)
+	table("minusOne", []uint64{1<<64 - 1, 1<<64 - 1, 1<<64 - 1, 1<<64 - 1})
 }

@@ -10,7 +10,7 @@ func masked(fam *family, name string, i int, k kind, body func(f *fn, valid bool
 }
 
 const maskedDoc = `kernel is the kind, plus
-// kindCount to take the rows alone whose bit in valid is set.`
+kindCount to take the rows alone whose bit in valid is set.`
 
 func sumFamily() *family {
 	fam := &family{
@@ -168,7 +168,7 @@ func sumWideFamily() *family {
 	fam := &family{
 		name: "SumWide",
 		doc: `sums n rows, a multiple of 64, of 64-bit integers, and their upper
-// halves into upper. ` + maskedDoc,
+halves into upper. ` + maskedDoc,
 		params: []param{{"values", "unsafe.Pointer"}, {"valid", "unsafe.Pointer"}, {"n", "int"}, {"upper", "*uint64"}},
 		result: true, rows: "n",
 	}

@@ -1,0 +1,117 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
+
+var errNoSize = errors.New("cuda: an allocation's size must be positive")
+
+// buffer is memory that the device sees.
+type buffer struct {
+	dev  *device
+	at   uintptr // as the device sees it
+	host []byte  // nil for Private
+	n    int
+	free func(*session)
+	counted
+}
+
+// Alloc returns memory: of the device, or of the host, pinned and mapped into the device's address space.
+func (d *device) Alloc(n int, place gpu.Place) (gpu.Buffer, error) {
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	defer d.leave()
+	switch {
+	case n <= 0:
+		return nil, errNoSize
+	case place > gpu.Private:
+		return nil, fmt.Errorf("cuda: place %d: %w", place, gpu.ErrUnsupported)
+	}
+	b, err := d.alloc(n, place)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// alloc is Alloc inside a call.
+func (d *device) alloc(n int, place gpu.Place) (*buffer, error) {
+	limit := d.info.MaxBufferBytes
+	if place == gpu.Shared && n >= largeHost {
+		limit = hostAvailable()
+	}
+	if int64(n) > limit {
+		return nil, fmt.Errorf("%w: %d bytes of at most %d", gpu.ErrOutOfMemory, n, limit)
+	}
+	s, err := d.ctx.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer s.end()
+	b := &buffer{dev: d, n: n}
+	if place == gpu.Private {
+		err = b.takeDevice(s)
+	} else {
+		err = b.takeHost(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.ctx.retain()
+	b.own()
+	return b, nil
+}
+
+func (b *buffer) takeDevice(s *session) error {
+	if st := s.call(cuMemAlloc, s.result(0), uintptr(b.n)); st != success {
+		return b.dev.memoryError(st, b.n)
+	}
+	b.at = s.out[0]
+	b.free = func(s *session) { s.call(cuMemFree, b.at) }
+	return nil
+}
+
+// Wrap returns ErrUnsupported: the driver pins pages it is told of, and memory of others may be moved under the pin.
+func (d *device) Wrap([]byte) (gpu.Buffer, error) {
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	d.leave()
+	return nil, fmt.Errorf("cuda: memory of others is copied: %w", gpu.ErrUnsupported)
+}
+
+// Host is the memory as the CPU sees it, nil for Private.
+func (b *buffer) Host() []byte { return b.host }
+
+// Len is the size that was asked for.
+func (b *buffer) Len() int { return b.n }
+
+// Release gives the memory back once no command uses it; a second call does nothing.
+func (b *buffer) Release() {
+	if b.disown() {
+		b.giveBack()
+	}
+}
+
+// unhold gives back a reference that hold added.
+func (b *buffer) unhold() {
+	if b.drop() {
+		b.giveBack()
+	}
+}
+
+func (b *buffer) giveBack() {
+	s, err := b.dev.ctx.begin()
+	if err != nil {
+		return // the context is gone, and what was in it; pages of the host may still be pinned and stay mapped
+	}
+	b.free(s)
+	s.end()
+	b.dev.ctx.release()
+}

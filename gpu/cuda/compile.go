@@ -1,0 +1,148 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
+
+// attributeMaxThreads is CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK.
+const attributeMaxThreads = 0
+
+// pipeline is a compiled kernel.
+type pipeline struct {
+	dev        *device
+	name       string
+	src        gpu.Source
+	maxThreads int
+	code       module
+	counted
+
+	addressing sync.Once
+	byAddress  *module // takes constant references as addresses; made when a buffer is bound to one
+	addressErr error
+}
+
+// module is a kernel on the device.
+type module struct {
+	handle   uintptr
+	function uintptr
+	params   []param
+}
+
+// Compile builds one kernel.
+func (d *device) Compile(src gpu.Source) (gpu.Pipeline, error) {
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	defer d.leave()
+	p, err := d.compile(src)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (d *device) compile(src gpu.Source) (*pipeline, error) {
+	p := &pipeline{dev: d, name: src.Name, src: src}
+	if err := d.load(src, false, &p.code); err != nil {
+		return nil, err
+	}
+	s, err := d.ctx.begin()
+	if err != nil {
+		return nil, err
+	}
+	s.call(cuFuncGetAttribute, s.result(0), attributeMaxThreads, p.code.function)
+	p.maxThreads = int(int32(s.out[0]))
+	s.end()
+	d.ctx.retain()
+	p.own()
+	return p, nil
+}
+
+// load compiles a kernel into m.
+func (d *device) load(src gpu.Source, byAddress bool, m *module) error {
+	prog, err := translate(src, byAddress)
+	if err != nil {
+		return err
+	}
+	image, err := d.compiler.compile(src, prog.text, d.arch)
+	if err != nil {
+		return err
+	}
+	s, err := d.ctx.begin()
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	st := s.call(cuModuleLoadData, s.result(0), address(image))
+	runtime.KeepAlive(image)
+	if st != success {
+		return d.loadError(src, st)
+	}
+	m.handle, m.params = s.out[0], prog.params
+	name := cstring(src.Name)
+	st = s.call(cuModuleGetFunction, s.result(0), m.handle, address(name))
+	runtime.KeepAlive(name)
+	if st != success {
+		s.call(cuModuleUnload, m.handle)
+		return d.loadError(src, st)
+	}
+	m.function = s.out[0]
+	return nil
+}
+
+// loadError is the error of an image that the driver does not take.
+func (d *device) loadError(src gpu.Source, st status) error {
+	switch err := d.judge(st).(type) {
+	case *gpu.CommandError:
+		return &gpu.CompileError{Kernel: src.Name, Log: "the driver does not load what NVRTC " + d.compiler.version +
+			" made (the driver is for CUDA " + versionText(d.drv.version) + "): " + err.Log}
+	default:
+		return err
+	}
+}
+
+// addressed is the kernel whose constant references are addresses.
+func (p *pipeline) addressed() (*module, error) {
+	p.addressing.Do(func() {
+		m := new(module)
+		if p.addressErr = p.dev.load(p.src, true, m); p.addressErr == nil {
+			p.byAddress = m
+		}
+	})
+	return p.byAddress, p.addressErr
+}
+
+// MaxThreads is the largest threadgroup this kernel can run with.
+func (p *pipeline) MaxThreads() int { return p.maxThreads }
+
+// Release frees the kernel once no command uses it; a second call does nothing.
+func (p *pipeline) Release() {
+	if p.disown() {
+		p.free()
+	}
+}
+
+// unhold gives back a reference that hold added.
+func (p *pipeline) unhold() {
+	if p.drop() {
+		p.free()
+	}
+}
+
+func (p *pipeline) free() {
+	s, err := p.dev.ctx.begin()
+	if err != nil {
+		return // the context is gone, and the kernel with it
+	}
+	s.call(cuModuleUnload, p.code.handle)
+	if p.byAddress != nil {
+		s.call(cuModuleUnload, p.byAddress.handle)
+	}
+	s.end()
+	p.dev.ctx.release()
+}

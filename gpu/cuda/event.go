@@ -1,0 +1,100 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
+
+// event is one commit: the gpu.Event of its caller and the gpu.Work of the device's completions.
+type event struct {
+	gpu.Completion
+	dev     *device
+	rec     *recording
+	slot    *slot
+	stream  uintptr
+	value   uint64
+	timed   bool
+	gpuTime atomic.Int64
+}
+
+// Signaled reads the slot's word, which failed work never writes: an error ends all streams of the context.
+func (e *event) Signaled() bool { return e.slot.word.Load() >= e.value }
+
+// Ended asks the stream, which sees failures too.
+func (e *event) Ended() (bool, error) {
+	if e.Signaled() {
+		return true, nil
+	}
+	s, err := e.dev.ctx.begin()
+	if err != nil {
+		return true, e.dev.lose(err.Error())
+	}
+	defer s.end()
+	switch st := s.call(cuStreamQuery, e.stream); st {
+	case success, errorNotReady:
+		return e.Signaled(), nil
+	default:
+		return true, e.dev.lose(e.dev.drv.describe(st).Error())
+	}
+}
+
+// Join blocks until what is on the stream now has ended. The event it waits for is made here because few commits need
+// one.
+func (e *event) Join() error {
+	d := e.dev
+	d.joining.RLock()
+	defer d.joining.RUnlock()
+	if d.freed || e.Signaled() {
+		return nil
+	}
+	s, err := d.ctx.begin()
+	if err != nil {
+		return d.lose(err.Error())
+	}
+	defer s.end()
+	st := s.call(cuEventCreate, s.result(0), eventBlocking)
+	if st == success {
+		wait := s.out[0]
+		if st = s.call(cuEventRecord, wait, e.stream); st == success {
+			st = s.call(cuEventSynchronize, wait)
+		}
+		s.call(cuEventDestroy, wait)
+	}
+	if st != success && !e.Signaled() {
+		return d.lose(d.drv.describe(st).Error())
+	}
+	return nil
+}
+
+// Finish releases what the commit kept alive.
+func (e *event) Finish() {
+	if e.timed {
+		e.gpuTime.Store(int64(e.elapsed()))
+	}
+	e.rec.giveBack()
+	e.rec = nil
+	e.dev.slots.put(e.slot)
+}
+
+// elapsed is the time between the slot's events, 0 if the work failed.
+func (e *event) elapsed() time.Duration {
+	s, err := e.dev.ctx.begin()
+	if err != nil {
+		return 0
+	}
+	defer s.end()
+	if s.call(cuEventElapsedTime, s.result(0), e.slot.start, e.slot.end) != success {
+		return 0
+	}
+	ms := *(*float32)(unsafe.Pointer(&s.out[0]))
+	return time.Duration(float64(ms) * 1e6)
+}
+
+// GPUTime is what the commands took on the device; 0 for small commits, which are not timed, since that would take
+// longer than they do.
+func (e *event) GPUTime() time.Duration { return time.Duration(e.gpuTime.Load()) }
