@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // Batch records calls and runs them as one submission with one wait. On a device the results of its calls feed each
@@ -306,7 +307,16 @@ func (v *Value) Datum() (Datum, error) {
 
 // datum is Datum under the batch's lock.
 func (v *Value) datum() (Datum, error) {
-	if p := v.batch.pending; p == nil || !p.ended() || v.result == nil {
+	p := v.batch.pending
+	if p == nil || !p.ended() || p.err != nil {
+		return nil, errBatchPending
+	}
+	if v.result == nil && v.batch.r != nil {
+		if err := v.fetch(); err != nil {
+			return nil, err
+		}
+	}
+	if v.result == nil {
 		return nil, errBatchPending
 	}
 	return (&Batch{}).retain(v.result)
@@ -345,23 +355,27 @@ func (b *Batch) free() {
 		}
 	}
 	b.dropResults()
+	b.dropRecorder()
 }
 
 // Column is a column that a Batch left on its device. On unified memory it shares the memory of its array.
 type Column struct {
-	mu   sync.Mutex
-	from *Value
-	data Datum
-	gone bool
+	mu     sync.Mutex
+	from   *Value // nil for what ToDevice made
+	data   Datum
+	on     *engine
+	pinned []*arrowmem.Buffer // with copies on the device
+	gone   bool
 }
 
 var errReleased = fmt.Errorf("%w: the column was released", arrow.ErrInvalid)
 
 // take is the column's datum, moved out of the batch at first.
 func (c *Column) take() (Datum, error) {
-	b := c.from.batch
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	if c.from != nil {
+		c.from.batch.mu.Lock()
+		defer c.from.batch.mu.Unlock()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
@@ -414,9 +428,11 @@ func (c *Column) Array(ctx context.Context) (arrow.Array, error) {
 func (c *Column) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, b := range c.pinned {
+		c.on.residents.unpin(b)
+	}
 	if c.data != nil {
 		c.data.Release()
-		c.data = nil
 	}
-	c.gone = true
+	c.data, c.pinned, c.gone = nil, nil, true
 }

@@ -34,7 +34,7 @@ func (b *Batch) engine() *engine {
 			return nil
 		}
 		var rows int64
-		place := HostMemory
+		place := DeviceMemory
 		for _, a := range v.args {
 			if d, ok := a.(Datum); ok {
 				rows = max(rows, d.Len())
@@ -117,32 +117,101 @@ func mayBeNull(a any) bool {
 	return true
 }
 
-// collect waits for the device and makes datums of the results.
+// collect waits for the device and makes datums of the results. On a device with memory of its own, results that only
+// fed other calls stay there until they are asked for.
 func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
-	defer recoverMemory(&err)
 	r := b.r
 	defer func() {
-		r.release()
-		b.r = nil
+		if err != nil {
+			b.dropResults()
+			b.dropRecorder()
+		}
 	}()
+	defer recoverMemory(&err)
 	if err := r.event.Wait(ctx); err != nil {
 		return err
 	}
 	if err := r.check(); err != nil {
 		return err
 	}
-	for _, v := range b.nodes {
-		d, err := r.datum(v.onDevice)
-		if err != nil {
-			b.dropResults()
+	wanted := b.wanted(e)
+	for _, v := range wanted {
+		if err := r.bringHome(v.onDevice, true); err != nil {
 			return &callError{v.name, err}
 		}
-		v.result = d
+	}
+	if r.c != nil {
+		if err := r.finish(ctx); err != nil {
+			return err
+		}
+	}
+	for _, v := range wanted {
+		if v.result, err = r.datum(v.onDevice); err != nil {
+			return &callError{v.name, err}
+		}
+		if v.column != nil {
+			v.column.stay(e, v)
+		}
+	}
+	if len(wanted) == len(b.nodes) {
+		b.dropRecorder()
 	}
 	for _, v := range b.nodes {
-		countRun(v.name, e.info.Driver, v.result.Len())
+		countRun(v.name, e.info.Driver, v.rows())
 	}
 	return nil
+}
+
+// rows is the number of rows of a result.
+func (v *Value) rows() int64 {
+	if v.form == formScalar || len(v.onDevice.parts) == 0 {
+		return 1
+	}
+	n := 0
+	for i := range v.onDevice.parts {
+		n += v.onDevice.parts[i].rows()
+	}
+	return int64(n)
+}
+
+// wanted are the calls whose results the host gets at once.
+func (b *Batch) wanted(e *engine) []*Value {
+	if e.info.Unified {
+		return b.nodes
+	}
+	used := map[*Value]bool{}
+	for _, v := range b.nodes {
+		for _, a := range v.args {
+			if x, ok := a.(*Value); ok {
+				used[x] = true
+			}
+		}
+	}
+	var out []*Value
+	for _, v := range b.nodes {
+		if !used[v] || v.column != nil || v.form == formScalar {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// fetch brings home a result that stayed on the device.
+func (v *Value) fetch() (err error) {
+	defer recoverMemory(&err)
+	r := v.batch.r
+	if err := r.bringRest(context.WithoutCancel(v.batch.ctx), v.onDevice); err != nil {
+		return err
+	}
+	v.result, err = r.datum(v.onDevice)
+	return err
+}
+
+func (b *Batch) dropRecorder() {
+	if b.r != nil {
+		b.r.release()
+		b.r = nil
+	}
 }
 
 func (b *Batch) dropResults() {
@@ -150,6 +219,27 @@ func (b *Batch) dropResults() {
 		if v.result != nil {
 			v.result.Release()
 			v.result = nil
+		}
+	}
+}
+
+// stay keeps a result's device memory as the copy of its buffers.
+func (c *Column) stay(e *engine, v *Value) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return
+	}
+	c.on = e
+	for i, chunk := range chunksOf(v.result) {
+		p, bufs := &v.onDevice.parts[i], chunk.Buffers()
+		for k, block := range []*privateBlock{p.validBlock, p.block} {
+			if block == nil || bufs[k] == nil || bufs[k].Len() == 0 {
+				continue
+			}
+			block.retain()
+			e.residents.put(bufs[k], place{buf: block.buf}, int64(bufs[k].Len()), block.release)
+			c.pinned = append(c.pinned, bufs[k])
 		}
 	}
 }

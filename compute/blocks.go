@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"unsafe"
+
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 	"github.com/broadhead-go/broadhead/msl"
 )
@@ -8,10 +10,12 @@ import (
 // The constructors below turn typed kernels into block kernels, so that a row of a table is little more than a list of
 // instances.
 
-// loop is an arithmetic kernel over values of type T.
+// loop is an arithmetic kernel over values of type T. The capacity of its output reaches to the end of the whole
+// column, which tells the kernel whether that fits a cache.
 func loop[T cpu.Number](f func(out, a, b []T) cpu.Status) blockKernel {
 	return func(b *block) cpu.Status {
-		return f(view[T](b.out, b.n), view[T](b.a, b.n), view[T](b.b, b.n))
+		out := view[T](b.out, len(b.out)/int(unsafe.Sizeof(T(0))))
+		return f(out[:b.n], view[T](b.a, b.n), view[T](b.b, b.n))
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 // calibration is what was measured on a device: per class and place, rows of 8 bytes.
-type calibration [crossFilter + 1][2]int64
+type calibration [crossFilter + 1][ForeignMemory + 1]int64
 
 // calibrations are those of this process's devices, read from the user's cache folder at first use.
 var calibrations sync.Map // deviceName -> *calibrationOnce
@@ -91,7 +91,7 @@ func readCalibration(dev *gpu.Info) (*calibration, error) {
 		return nil, fmt.Errorf("compute: %s is of another device", path)
 	}
 	for _, row := range f.Rows {
-		if row[0] < 0 || row[1] < 0 {
+		if slices.Min(row[:]) < 0 {
 			return nil, fmt.Errorf("compute: %s holds a negative crossover", path)
 		}
 	}
@@ -129,8 +129,8 @@ func Calibrate(ctx context.Context) ([]Crossover, error) {
 	info := dev.Info()
 	m := new(calibration)
 	for class := range m {
-		for place, mem := range []arrowmem.Allocator{memory.New(dev), arrowmem.DefaultAllocator} {
-			rows, err := measureCrossover(ctx, dev, crossClass(class), mem)
+		for place := range m[class] {
+			rows, err := measureCrossover(WithDevice(ctx, dev), dev, crossClass(class), Place(place))
 			if err != nil {
 				return nil, err
 			}
@@ -168,13 +168,26 @@ var representatives = map[crossClass]string{
 var calibrateRows = []int{1 << 23, 1 << 21, 1 << 19, 1 << 17, 1 << 15, 1 << 13, 1 << 11}
 
 // measureCrossover finds the smallest size tried from which the device wins at every larger one.
-func measureCrossover(ctx context.Context, dev gpu.Device, class crossClass, mem arrowmem.Allocator) (int64, error) {
+func measureCrossover(ctx context.Context, dev gpu.Device, class crossClass, place Place) (int64, error) {
 	rows := Never
 	e := engineOf(dev)
+	mem := arrowmem.Allocator(memory.New(dev))
+	if place == ForeignMemory {
+		mem = arrowmem.DefaultAllocator
+	}
 	numbers := calibrationColumn(mem, calibrateRows[0], false)
 	defer numbers.Release()
 	bits := calibrationColumn(mem, calibrateRows[0], true)
 	defer bits.Release()
+	if place == DeviceMemory {
+		for _, a := range []arrow.Array{numbers, bits} {
+			c, err := ToDevice(ctx, a)
+			if err != nil {
+				return Never, err
+			}
+			defer c.Release()
+		}
+	}
 	for _, n := range calibrateRows {
 		args := calibrationArgs(class, numbers, bits, n)
 		c, err := functions[representatives[class]].(*function).resolve(nil, typesOf(asArrayLike(args)...))

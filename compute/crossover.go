@@ -32,24 +32,29 @@ const (
 type Place uint8
 
 const (
+	// DeviceMemory is a device's own memory, where ToDevice and Batch.Keep put columns. Where device and host share one
+	// memory it is HostMemory.
+	DeviceMemory Place = iota
 	// HostMemory is memory of an allocator of the device.
-	HostMemory Place = iota
+	HostMemory
 	// ForeignMemory is any other memory; the device needs it wrapped or copied.
 	ForeignMemory
 )
 
-func (p Place) String() string { return [...]string{"in GPU-visible memory", "in foreign memory"}[p] }
+func (p Place) String() string {
+	return [...]string{"in device memory", "in GPU-visible memory", "in foreign memory"}[p]
+}
 
 // shipped are the crossovers of a device family that has not been measured on this machine, in rows of 8 bytes. Metal's
 // are those published for an Apple M4 Max against a CPU library that uses every core. The emulator is for tests and
 // never wins.
-var shipped = map[string]map[crossClass][2]int64{
+var shipped = map[string]map[crossClass][ForeignMemory + 1]int64{
 	"metal": {
-		crossMap:     {10_000_000, Never},
-		crossCompare: {30_000_000, Never},
-		crossBits:    {1_000_000_000, Never},
-		crossReduce:  {10_000_000, Never},
-		crossFilter:  {30_000_000, Never},
+		crossMap:     {10_000_000, 10_000_000, Never},
+		crossCompare: {30_000_000, 30_000_000, Never},
+		crossBits:    {1_000_000_000, 1_000_000_000, Never},
+		crossReduce:  {10_000_000, 10_000_000, Never},
+		crossFilter:  {30_000_000, 30_000_000, Never},
 	},
 }
 
@@ -163,7 +168,7 @@ type Crossover struct {
 func Crossovers(dev gpu.Info) []Crossover {
 	var out []Crossover
 	add := func(name string, class crossClass) {
-		for _, p := range []Place{HostMemory, ForeignMemory} {
+		for _, p := range []Place{DeviceMemory, HostMemory, ForeignMemory} {
 			in := msl.I64
 			if class == crossBits {
 				in = msl.Bool

@@ -16,12 +16,14 @@ var errCPUOnly = fmt.Errorf("%w: the context asks for the CPU", gpu.ErrNoDevice)
 
 // engine is what compute keeps for one device: compiled kernels, memory, and which kernels have proved themselves.
 type engine struct {
-	dev      gpu.Device
-	info     gpu.Info
-	pipes    *gpu.Pipelines
-	mem      *memory.Allocator
-	admitted gpu.Admission[admitKey]
-	lost     atomic.Pointer[error]
+	dev       gpu.Device
+	info      gpu.Info
+	pipes     *gpu.Pipelines
+	mem       *memory.Allocator
+	admitted  gpu.Admission[admitKey]
+	private   privatePool
+	residents residents
+	lost      atomic.Pointer[error]
 }
 
 // admitKey names what admission tests: a call by its types and variants.
@@ -46,6 +48,7 @@ func engineOf(dev gpu.Device) *engine {
 	}
 	e := &engine{dev: dev, info: dev.Info(), mem: memory.New(dev)}
 	e.pipes = gpu.NewPipelines(dev, source)
+	e.residents.budget = e.info.MemoryBytes / 2
 	have, _ := engines.LoadOrStore(dev, e)
 	return have.(*engine)
 }
@@ -95,7 +98,13 @@ func (e *engine) record(ctx context.Context, c *call, args []Datum) (Datum, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := r.bringHome(out, false); err != nil {
+		return nil, err
+	}
 	if err := r.finish(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.bringRest(ctx, out); err != nil {
 		return nil, err
 	}
 	return r.datum(out)

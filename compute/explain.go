@@ -163,11 +163,12 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 		return nil, v
 	}
 	info := dev.Info()
-	if v.crossover, v.from = crossoverOf(c.fn.name, &info, c.cross, c.in, HostMemory); v.rows < v.crossover {
+	v.place = DeviceMemory
+	if v.crossover, v.from = crossoverOf(c.fn.name, &info, c.cross, c.in, DeviceMemory); v.rows < v.crossover {
 		return nil, v
 	}
 	e := engineOf(dev)
-	if v.place = e.placeOf(args); v.place != HostMemory {
+	if v.place = e.placeOf(args); v.place != DeviceMemory {
 		if v.crossover, v.from = crossoverOf(c.fn.name, &info, c.cross, c.in, v.place); v.rows < v.crossover {
 			return nil, v
 		}

@@ -77,7 +77,7 @@ func (r *recorder) compact(v, mask *part, t msl.Type, emit bool) (part, error) {
 
 // andBits records the rows where both are valid.
 func (r *recorder) andBits(v, mask *part) (place, error) {
-	_, out, err := r.scratch(bitmapBytes(v.n))
+	out, _, err := r.unseen(bitmapBytes(v.n))
 	if err != nil {
 		return out, err
 	}
@@ -96,14 +96,14 @@ func (r *recorder) selectionOf(mask *part, emit bool) (*selection, error) {
 	if sel := r.shared[id]; sel != nil {
 		return sel, nil
 	}
-	sel := &selection{tiles: groupsOf(mask.n, msl.Tile), total: new(rowCount)}
+	sel := &selection{tiles: groupsOf(mask.n, msl.Tile), total: &rowCount{most: mask.n}}
 	var counts place
 	var err error
 	for _, s := range []struct {
 		at   *place
 		size int
 	}{{&sel.words, bitmapBytes(mask.n)}, {&counts, 4 * sel.tiles}, {&sel.offsets, 8 * sel.tiles}} {
-		if _, *s.at, err = r.scratch(s.size); err != nil {
+		if *s.at, _, err = r.unseen(s.size); err != nil {
 			return nil, err
 		}
 	}
@@ -114,6 +114,12 @@ func (r *recorder) selectionOf(mask *part, emit bool) (*selection, error) {
 	total.Retain()
 	r.results = append(r.results, total)
 	sel.total.at, sel.total.host = at, total.Bytes()
+	if !r.e.info.Unified {
+		// later kernels read the number of rows from the device's own memory
+		if sel.total.at, _, err = r.unseen(16); err != nil {
+			return nil, err
+		}
+	}
 
 	key := msl.Key{Skeleton: msl.CompactCount}
 	params := msl.CountParams{N: uint64(mask.n), Mask: mask.off, Valid: mask.validOff}
@@ -136,6 +142,11 @@ func (r *recorder) selectionOf(mask *part, emit bool) (*selection, error) {
 	d.in(msl.ScanCounts, &counts).to(msl.ScanOffsets, &sel.offsets).to(msl.ScanTotal, &sel.total.at)
 	if err := d.run(msl.ScanArgs, bytesOf(&scan), 1); err != nil {
 		return nil, err
+	}
+	if !r.e.info.Unified {
+		r.c.Barrier()
+		r.epoch++
+		r.c.Copy(at.buf, at.off, sel.total.at.buf, sel.total.at.off, 8)
 	}
 	if r.shared == nil {
 		r.shared = map[selectionKey]*selection{}
@@ -204,6 +215,9 @@ func filterOnDevice(ctx context.Context, cols []Datum, mask Datum, o *FilterOpti
 			return err
 		}
 		for k, j := range jobs {
+			if err := r.bringRest(ctx, done[k]); err != nil {
+				return err
+			}
 			if out[j.i], err = r.datum(done[k]); err != nil {
 				return err
 			}

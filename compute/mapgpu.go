@@ -73,11 +73,15 @@ func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
 	return out, d.run(msl.MapArgs, bytesOf(&params), groupsOf(out.n, msl.MapRows))
 }
 
-// allocate gives a result part its memory: whole words of bits, since kernels write words.
+// allocate gives a result part its memory: whole words of bits, since kernels write words. On devices with memory of
+// their own it lies there.
 func (p *part) allocate(r *recorder) (err error) {
-	size := bytesFor(p.typ, p.n)
-	if p.typ == msl.Bool {
-		size = bitmapBytes(p.n)
+	size := wordBytes(p.typ, p.n)
+	if !r.e.info.Unified {
+		if p.values, p.block, err = r.unseen(size); err == nil && p.nullable {
+			p.valid, p.validBlock, err = r.unseen(bitmapBytes(p.n))
+		}
+		return err
 	}
 	if p.valueBuf, p.values, err = r.result(size); err != nil {
 		return err

@@ -79,6 +79,10 @@ func (r *recorder) inPlace(b []byte, owner *arrowmem.Buffer, width int) (p place
 	if owner == nil || len(b) == 0 {
 		return p, 0, false
 	}
+	if res := r.e.residents.find(owner); res != nil {
+		r.c.Retain(nil, res.done)
+		return res.at, 0, true
+	}
 	ref, ours := memory.Lookup(b)
 	if !ours || ref.Device() != r.e.dev {
 		p, ok = r.wrapped(b, owner)
@@ -125,21 +129,24 @@ func (r *recorder) copied(b []byte) (place, error) {
 	return p, nil
 }
 
-// placeOf says where the memory of a call's arguments lies, as the crossover counts it.
+// placeOf says where the memory of a call's arguments lies, as the crossover counts it: the farthest of them.
 func (e *engine) placeOf(args []Datum) Place {
+	p := DeviceMemory
 	for _, a := range args {
-		for _, d := range chunksOf(a) {
-			for _, b := range d.Buffers() {
-				if b == nil || b.Len() == 0 {
-					continue
-				}
-				if ref, ok := memory.Lookup(b.Bytes()); !ok || ref.Device() != e.dev {
-					return ForeignMemory
-				}
+		for _, b := range buffersOf(a) {
+			if e.residents.holds(b) {
+				continue
 			}
+			if ref, ok := memory.Lookup(b.Bytes()); !ok || ref.Device() != e.dev {
+				return ForeignMemory
+			}
+			p = HostMemory
 		}
 	}
-	return HostMemory
+	if e.info.Unified {
+		return HostMemory
+	}
+	return p
 }
 
 // alignParts cuts values into runs at every chunk border of any of them. Chunks whose lengths only the device knows

@@ -23,17 +23,18 @@ type value struct {
 
 // part is one chunk of a value. Its memory is in device buffers; on unified memory those are the array's own.
 type part struct {
-	typ             msl.Type
-	values, valid   place
-	off, validOff   uint64
-	nullable        bool
-	n               int       // rows; the most there can be when count is set
-	count           *rowCount // set while the number of rows is known to the device only
-	stride          uint32    // 0 for a scalar
-	valueBuf        *arrowmem.Buffer
-	validBuf        *arrowmem.Buffer
-	host, hostValid []byte          // of results: the same memory as the host sees it
-	like            arrow.ArrayData // of inputs: what a filter's result resembles
+	typ               msl.Type
+	values, valid     place
+	off, validOff     uint64
+	nullable          bool
+	n                 int           // rows; the most there can be when count is set
+	count             *rowCount     // set while the number of rows is known to the device only
+	stride            uint32        // 0 for a scalar
+	block, validBlock *privateBlock // of results on devices with memory of their own
+	valueBuf          *arrowmem.Buffer
+	validBuf          *arrowmem.Buffer
+	host, hostValid   []byte          // of results: the same memory as the host sees it
+	like              arrow.ArrayData // of inputs: what a filter's result resembles
 }
 
 // place is a position in a device buffer. epoch is the recorder's when a command last wrote there.
@@ -47,14 +48,18 @@ type place struct {
 type rowCount struct {
 	at   place
 	host []byte
+	most int
 }
+
+// rows is the number, after the work has ended.
+func (c *rowCount) rows() uint64 { return *(*uint64)(unsafe.Pointer(unsafe.SliceData(c.host))) }
 
 // rows is the number of rows of a part, after the work has ended.
 func (p *part) rows() int {
 	if p.count == nil {
 		return p.n
 	}
-	return int(*(*uint64)(unsafe.Pointer(unsafe.SliceData(p.count.host))))
+	return int(p.count.rows())
 }
 
 // slice is rows [start, start+n) of a part whose number of rows is known.
@@ -78,6 +83,7 @@ type recorder struct {
 	args    [maxBindings]gpu.Arg
 	fails   []failWord
 	results []*arrowmem.Buffer
+	blocks  []*privateBlock
 	shared  map[selectionKey]*selection
 	event   gpu.Event
 }
@@ -96,14 +102,17 @@ func (e *engine) newRecorder(ctx context.Context) *recorder {
 
 // release gives back what the recorder still holds: results that became arrays have their own references.
 func (r *recorder) release() {
-	if r.event == nil && r.c != nil {
+	if r.c != nil {
 		r.c.Discard()
 		r.c = nil
 	}
 	for _, b := range r.results {
 		b.Release()
 	}
-	r.results = nil
+	for _, b := range r.blocks {
+		b.release()
+	}
+	r.results, r.blocks = nil, nil
 }
 
 // scratch is device memory of n bytes, of unspecified content, until the work has ended.
@@ -239,8 +248,14 @@ func (r *recorder) commit() error {
 	return err
 }
 
-// check reads the error words of checked calls; the first call that failed is the error.
+// check reads what the kernels report: the first checked call that failed is the error, and a count that cannot be is
+// the device's.
 func (r *recorder) check() error {
+	for _, sel := range r.shared {
+		if n := sel.total.rows(); n > uint64(sel.total.most) {
+			return fmt.Errorf("compute: %w: a filter of %d rows kept %d", gpu.ErrCommand, sel.total.most, n)
+		}
+	}
 	for _, f := range r.fails {
 		switch w := *(*uint32)(unsafe.Pointer(unsafe.SliceData(f.word))); {
 		case w == 0:

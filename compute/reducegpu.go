@@ -19,7 +19,7 @@ func (a *aggregate) record(r *recorder, p *aggPlan, opts *ScalarAggregateOptions
 	for i := range v.parts {
 		states += statesFor(v.parts[i].n)
 	}
-	_, partials, err := r.scratch(8 * msl.StateWords(key) * states)
+	partials, _, err := r.unseen(8 * msl.StateWords(key) * states)
 	if err != nil {
 		return nil, err
 	}

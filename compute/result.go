@@ -75,6 +75,15 @@ func (r *recorder) array(p *part, t arrow.DataType) (arrow.ArrayData, error) {
 	return array.NewData(t, n, []*arrowmem.Buffer{valid, values}, nil, nulls, 0), nil
 }
 
+// copyHome records a copy of device memory to memory that the host sees, the caller's allocator's if possible.
+func (r *recorder) copyHome(from *place, size int) (*arrowmem.Buffer, error) {
+	b, at, err := r.result(size)
+	if err == nil && size > 0 {
+		r.c.Copy(at.buf, at.off, from.buf, from.off, size)
+	}
+	return b, err
+}
+
 // handOut is the buffer that a result of size bytes ends in: the one that the kernels wrote where the caller's allocator
 // gave it and it is not much too large, else a copy from that allocator.
 func (r *recorder) handOut(b *arrowmem.Buffer, size int) (*arrowmem.Buffer, error) {

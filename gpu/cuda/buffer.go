@@ -69,11 +69,13 @@ func (d *device) alloc(n int, place gpu.Place) (*buffer, error) {
 }
 
 func (b *buffer) takeDevice(s *session) error {
-	if st := s.call(cuMemAlloc, s.result(0), uintptr(b.n)); st != success {
+	size := poolSize(b.n)
+	at, st := b.dev.pool.take(s, size)
+	if st != success {
 		return b.dev.memoryError(st, b.n)
 	}
-	b.at = s.out[0]
-	b.free = func(s *session) { s.call(cuMemFree, b.at) }
+	b.at = at
+	b.free = func(s *session) { b.dev.pool.put(s, at, size) }
 	return nil
 }
 

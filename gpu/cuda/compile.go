@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/broadhead-go/broadhead/gpu"
@@ -31,6 +32,8 @@ type module struct {
 	handle   uintptr
 	function uintptr
 	params   []param
+
+	byAddress bool // constant references are passed as addresses, not by value
 }
 
 // Compile builds one kernel.
@@ -69,10 +72,29 @@ func (d *device) load(src gpu.Source, byAddress bool, m *module) error {
 	if err != nil {
 		return err
 	}
-	image, err := d.compiler.compile(src, prog.text, d.arch)
+	option, cubin := d.compiler.target(d.arch)
+	key := imageKey(src.Name, prog.text, option, strings.Join(compileOptions, " "), d.compiler.version)
+	if image := d.images.get(key); image != nil {
+		if err = d.loadImage(src, image, m); err == nil {
+			m.params, m.byAddress = prog.params, byAddress
+			return nil
+		}
+		d.images.drop(key) // compile it anew
+	}
+	image, err := d.compiler.compile(src, prog.text, option, cubin)
 	if err != nil {
 		return err
 	}
+	if err := d.loadImage(src, image, m); err != nil {
+		return err
+	}
+	m.params, m.byAddress = prog.params, byAddress
+	d.images.put(key, image)
+	return nil
+}
+
+// loadImage loads what the compiler made and finds the kernel in it.
+func (d *device) loadImage(src gpu.Source, image []byte, m *module) error {
 	s, err := d.ctx.begin()
 	if err != nil {
 		return err
@@ -83,7 +105,7 @@ func (d *device) load(src gpu.Source, byAddress bool, m *module) error {
 	if st != success {
 		return d.loadError(src, st)
 	}
-	m.handle, m.params = s.out[0], prog.params
+	m.handle = s.out[0]
 	name := cstring(src.Name)
 	st = s.call(cuModuleGetFunction, s.result(0), m.handle, address(name))
 	runtime.KeepAlive(name)

@@ -16,6 +16,7 @@ type device struct {
 	ctx      *primary
 	compiler *nvrtc
 	arch     int // 90 is compute capability 9.0
+	images   *imageCache
 	info     gpu.Info
 	ends     *gpu.Completions
 
@@ -26,6 +27,7 @@ type device struct {
 	freed   bool         // streams and events are gone
 
 	slots  slotPool
+	pool   memoryPool
 	copier hostCopier
 
 	lost atomic.Pointer[error]
@@ -71,6 +73,7 @@ func (d *device) Close() error {
 	d.joining.Unlock()
 	if s, err := d.ctx.begin(); err == nil {
 		d.slots.free(s)
+		d.pool.close(s)
 		s.end()
 	}
 	d.copier.free()

@@ -125,8 +125,10 @@ type driver struct {
 }
 
 // loadDriver loads and starts libcuda, once.
-var loadDriver = sync.OnceValues(func() (*driver, error) {
-	library, err := loadFirst(driverPaths)
+var loadDriver = sync.OnceValues(func() (*driver, error) { return newDriver(driverPaths) })
+
+func newDriver(paths []string) (*driver, error) {
+	library, err := loadFirst(paths)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: no NVIDIA driver: %w", err)
 	}
@@ -155,7 +157,7 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		return nil, fmt.Errorf("cuda: the NVIDIA driver does not start: %w%s", d.describe(st), hint(st))
 	}
 	return d, nil
-})
+}
 
 // hint says what usually is behind a driver that does not start.
 func hint(st status) string {

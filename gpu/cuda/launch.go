@@ -68,15 +68,19 @@ func (q *queue) run(p *pipeline, groups, threads int, args []binding) error {
 		switch {
 		case b.buf != nil:
 			q.values[i] = b.buf.at + uintptr(b.off)
-		case b.to > b.from && param.reference:
-			q.where[i] = address(q.rec.bytes[b.from:])
-		case param.reference:
+		case param.reference && !code.byAddress:
 			q.where[i] = address(unbound[:])
-		case b.to > b.from:
+			if b.to > b.from {
+				q.where[i] = address(q.rec.bytes[b.from:])
+			}
+		case b.to > b.from || param.reference:
 			if err := q.stage(); err != nil {
 				return err
 			}
-			q.values[i] = q.staged.at + uintptr(b.from)
+			q.values[i] = q.staged.at // zeros
+			if b.to > b.from {
+				q.values[i] += uintptr(maxBytes + b.from)
+			}
 		}
 	}
 	x, y := grid(groups)
@@ -92,16 +96,17 @@ func (q *queue) run(p *pipeline, groups, threads int, args []binding) error {
 // unbound is the value of a constant reference that nothing is bound to.
 var unbound = new([maxBytes]byte)
 
-// stage copies the recording's bytes to where the device sees them, once.
+// stage copies the recording's bytes to where the device sees them, behind zeros for what is not bound, once.
 func (q *queue) stage() error {
 	if q.staged != nil {
 		return nil
 	}
-	b, err := q.dev.alloc(len(q.rec.bytes), gpu.Shared)
+	b, err := q.dev.alloc(maxBytes+len(q.rec.bytes), gpu.Shared)
 	if err != nil {
 		return err
 	}
-	copy(b.host, q.rec.bytes)
+	clear(b.host[:maxBytes])
+	copy(b.host[maxBytes:], q.rec.bytes)
 	q.staged = b
 	q.rec.keepers = append(q.rec.keepers, keeper{b, b.Release})
 	return nil

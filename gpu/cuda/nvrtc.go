@@ -66,8 +66,10 @@ type nvrtc struct {
 }
 
 // loadNVRTC loads the compiler, once.
-var loadNVRTC = sync.OnceValues(func() (*nvrtc, error) {
-	library, err := loadFirst(compilerPaths())
+var loadNVRTC = sync.OnceValues(func() (*nvrtc, error) { return newNVRTC(compilerPaths()) })
+
+func newNVRTC(paths []string) (*nvrtc, error) {
+	library, err := loadFirst(paths)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoNVRTC, err)
 	}
@@ -85,7 +87,7 @@ var loadNVRTC = sync.OnceValues(func() (*nvrtc, error) {
 		}
 	}
 	return c, nil
-})
+}
 
 //go:uintptrescapes
 func (c *nvrtc) call(f nvrtcFunction, args ...uintptr) uint32 {
@@ -111,9 +113,8 @@ func (c *nvrtc) target(arch int) (option string, cubin bool) {
 	return "--gpu-architecture=compute_" + strconv.Itoa(newest), false
 }
 
-// compile makes a module image for an architecture. A failure is a *gpu.CompileError with the compiler's log.
-func (c *nvrtc) compile(src gpu.Source, text string, arch int) ([]byte, error) {
-	option, cubin := c.target(arch)
+// compile makes a module image for a target. A failure is a *gpu.CompileError with the compiler's log.
+func (c *nvrtc) compile(src gpu.Source, text, option string, cubin bool) ([]byte, error) {
 	source, name := cstring(text), cstring("kernel.cu")
 	prog := new(uintptr)
 	if r := c.call(nvrtcCreateProgram, uintptr(unsafe.Pointer(prog)), address(source), address(name), 0, 0, 0); r != 0 {

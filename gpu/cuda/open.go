@@ -40,6 +40,11 @@ func Open() ([]gpu.Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	return drv.open(loadNVRTC, openImageCache())
+}
+
+// open opens the driver's devices. The compiler is loaded only if there are some.
+func (drv *driver) open(load func() (*nvrtc, error), images *imageCache) ([]gpu.Device, error) {
 	s := drv.bare()
 	defer s.endBare()
 	if st := s.call(cuDeviceGetCount, s.result(0)); st != success {
@@ -49,14 +54,14 @@ func Open() ([]gpu.Device, error) {
 	if count == 0 {
 		return nil, errors.New("cuda: the NVIDIA driver sees no GPU")
 	}
-	compiler, err := loadNVRTC()
+	compiler, err := load()
 	if err != nil {
 		return nil, err
 	}
 	var devices []gpu.Device
 	var unfit []error
 	for i := range count {
-		d, err := s.open(i, compiler)
+		d, err := s.open(i, compiler, images)
 		if err != nil {
 			unfit = append(unfit, err)
 			continue
@@ -70,14 +75,14 @@ func Open() ([]gpu.Device, error) {
 }
 
 // open opens the device of a number.
-func (s *session) open(number int32, compiler *nvrtc) (*device, error) {
+func (s *session) open(number int32, compiler *nvrtc, images *imageCache) (*device, error) {
 	if st := s.call(cuDeviceGet, s.result(0), uintptr(number)); st != success {
 		return nil, fmt.Errorf("cuda: device %d: %w", number, s.drv.describe(st))
 	}
 	ordinal := int32(s.out[0])
 	name := s.text[:]
 	s.call(cuDeviceGetName, address(name), uintptr(len(name)), uintptr(ordinal))
-	d := &device{drv: s.drv, compiler: compiler, ends: nil}
+	d := &device{drv: s.drv, compiler: compiler, images: images}
 	d.info = gpu.Info{
 		Driver:           "cuda",
 		Name:             string(name[:max(bytes.IndexByte(name, 0), 0)]),
@@ -91,6 +96,7 @@ func (s *session) open(number int32, compiler *nvrtc) (*device, error) {
 	}
 	s.call(cuDeviceTotalMem, s.result(0), uintptr(ordinal))
 	d.info.MemoryBytes, d.info.MaxBufferBytes = int64(s.out[0]), int64(s.out[0])
+	d.pool.limit = int(s.out[0] / poolShare)
 	ctx, err := s.retainPrimary(ordinal)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: %s gives no context: %w", d.info.Name, err)

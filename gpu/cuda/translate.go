@@ -26,7 +26,7 @@ const launchBound = 256
 // param is one parameter of a compiled kernel.
 type param struct {
 	index     int  // of the buffer table
-	reference bool // a constant reference: its value is passed, not its address
+	reference bool // a constant reference
 }
 
 // program is kernel text made ready for a CUDA compiler.
@@ -203,7 +203,7 @@ func (e *entry) parameter(tokens []token) error {
 		fmt.Fprintf(&e.checks, "static_assert(sizeof(%s) <= %d, \"too long to be passed by value\");\n", strings.TrimSpace(of), maxBytes)
 		typ = "METAL_BY_VALUE " + of
 	}
-	e.params = append(e.params, param{index, reference && !e.byAddress})
+	e.params = append(e.params, param{index, reference})
 	e.declared = append(e.declared, strings.TrimRight(typ, " ")+" "+own)
 	e.passed = append(e.passed, pass)
 	return nil

@@ -133,34 +133,44 @@ func grid(groups int) size {
 	return size{rowSize, uintptr((groups + rowSize - 1) / rowSize), 1}
 }
 
-// bind sets what is not set already; neighbouring buffers go in one message.
+// bind sets what is not set already. Buffers go in one message, with those that are set and gaps among them: a gap is
+// nil, which leaves an index without a buffer.
 func (e *encoder) bind(list []binding) {
-	for i := 0; i < len(list); i++ {
-		switch b := list[i]; {
-		case b.buf != nil:
-			n := 0
-			for i+n < len(list) && list[i+n].buf != nil && e.bound[i+n] != list[i+n] {
-				e.buffers[n], e.offsets[n] = uintptr(list[i+n].buf.id), uintptr(list[i+n].off)
-				e.bound[i+n] = list[i+n]
-				n++
-			}
-			e.setBuffers(i, n)
-			i += max(n, 1) - 1
-		case b.to > b.from:
+	for i := 0; i < len(list); {
+		if b := list[i]; b.to > b.from {
 			e.send(e.id, selSetBytes, address(e.rec.bytes[b.from:]), uintptr(b.to-b.from), uintptr(i))
 			e.bound[i] = b
+			i++
+			continue
 		}
+		from, to := 0, 0 // what changes
+		for ; i < len(list) && list[i].to == list[i].from; i++ {
+			if list[i].buf != nil && e.bound[i] != list[i] {
+				if to == 0 {
+					from = i
+				}
+				to = i + 1
+			}
+		}
+		e.setBuffers(list[from:to], from)
 	}
 	runtime.KeepAlive(e.rec)
 }
 
-// setBuffers sets n buffers of the scratch from an index on.
-func (e *encoder) setBuffers(index, n int) {
-	if n > 1 {
-		e.send(e.id, selSetBuffers, uintptr(unsafe.Pointer(&e.buffers)), uintptr(unsafe.Pointer(&e.offsets)), uintptr(index), uintptr(n))
-		return
+// setBuffers sets buffers and gaps from an index on.
+func (e *encoder) setBuffers(list []binding, index int) {
+	for k, b := range list {
+		e.buffers[k], e.offsets[k] = 0, uintptr(b.off)
+		if b.buf != nil {
+			e.buffers[k] = uintptr(b.buf.id)
+		}
+		e.bound[index+k] = b
 	}
-	for k := range n {
-		e.send(e.id, selSetBuffer, e.buffers[k], e.offsets[k], uintptr(index+k))
+	switch len(list) {
+	case 0:
+	case 1:
+		e.send(e.id, selSetBuffer, e.buffers[0], e.offsets[0], uintptr(index))
+	default:
+		e.send(e.id, selSetBuffers, uintptr(unsafe.Pointer(&e.buffers)), uintptr(unsafe.Pointer(&e.offsets)), uintptr(index), uintptr(len(list)))
 	}
 }

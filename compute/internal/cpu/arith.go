@@ -15,15 +15,30 @@ const (
 	DivideByZero
 )
 
+// The operations that there is assembly for.
+const (
+	arithAdd = iota
+	arithSub
+	arithMul
+	arithDiv
+	arithAddChecked
+	arithSubChecked
+	arithMulChecked
+	arithDivChecked
+	arithCount
+)
+
 // The kernels below compute out[i] from a[i] and b[i] in every lane, also
 // under nulls; the three slices have one length, and out may be a or b. Their
 // Status is the or of all lanes' errors (see OverValid for columns with
-// nulls). Floats follow IEEE 754 and never report Overflow.
+// nulls). The capacity of out tells how much output there is in all, which
+// decides whether it goes through the caches. Floats follow IEEE 754 and never report Overflow.
 
 // AddWrap adds; integers wrap around.
 func AddWrap[T Number](out, a, b []T) Status {
 	a, b = a[:len(out)], b[:len(out)]
-	for i := range out {
+	done, _ := simdArith(arithAdd, out, a, b)
+	for i := done; i < len(out); i++ {
 		out[i] = a[i] + b[i]
 	}
 	return 0
@@ -32,7 +47,8 @@ func AddWrap[T Number](out, a, b []T) Status {
 // SubWrap subtracts; integers wrap around.
 func SubWrap[T Number](out, a, b []T) Status {
 	a, b = a[:len(out)], b[:len(out)]
-	for i := range out {
+	done, _ := simdArith(arithSub, out, a, b)
+	for i := done; i < len(out); i++ {
 		out[i] = a[i] - b[i]
 	}
 	return 0
@@ -41,7 +57,8 @@ func SubWrap[T Number](out, a, b []T) Status {
 // MulWrap multiplies; integers wrap around.
 func MulWrap[T Number](out, a, b []T) Status {
 	a, b = a[:len(out)], b[:len(out)]
-	for i := range out {
+	done, _ := simdArith(arithMul, out, a, b)
+	for i := done; i < len(out); i++ {
 		out[i] = a[i] * b[i]
 	}
 	return 0
@@ -50,6 +67,9 @@ func MulWrap[T Number](out, a, b []T) Status {
 // AddChecked adds and reports Overflow.
 func AddChecked[T Integer](out, a, b []T) Status {
 	a, b = a[:len(out)], b[:len(out)]
+	done, ok := simdArith(arithAddChecked, out, a, b)
+	status := statusUnless(ok, Overflow)
+	out, a, b = out[done:], a[done:], b[done:]
 	var bad T
 	if isSigned[T]() {
 		for i := range out {
@@ -68,12 +88,15 @@ func AddChecked[T Integer](out, a, b []T) Status {
 			out[i] = r
 		}
 	}
-	return topBit(bad)
+	return status | topBit(bad)
 }
 
 // SubChecked subtracts and reports Overflow.
 func SubChecked[T Integer](out, a, b []T) Status {
 	a, b = a[:len(out)], b[:len(out)]
+	done, ok := simdArith(arithSubChecked, out, a, b)
+	status := statusUnless(ok, Overflow)
+	out, a, b = out[done:], a[done:], b[done:]
 	var bad T
 	if isSigned[T]() {
 		for i := range out {
@@ -91,7 +114,7 @@ func SubChecked[T Integer](out, a, b []T) Status {
 			out[i] = r
 		}
 	}
-	return topBit(bad)
+	return status | topBit(bad)
 }
 
 // topBit turns the top bit of a mask into Overflow.
@@ -102,6 +125,17 @@ func topBit[T Integer](bad T) Status {
 // MulChecked multiplies and reports Overflow.
 func MulChecked[T Integer](out, a, b []T) Status {
 	a, b = a[:len(out)], b[:len(out)]
+	var done int
+	var status Status
+	if unsafe.Sizeof(T(0)) < 8 || !aliases(out, a) && !aliases(out, b) {
+		var ok bool
+		done, ok = simdArith(arithMulChecked, out, a, b)
+		if status = statusUnless(ok, Overflow); !ok && unsafe.Sizeof(T(0)) == 8 {
+			// Products of 64 bits may have overflowed; look at them all.
+			done, status = 0, 0
+		}
+	}
+	out, a, b = out[done:], a[done:], b[done:]
 	var bad uint64
 	switch {
 	case unsafe.Sizeof(T(0)) < 8:
@@ -130,11 +164,18 @@ func MulChecked[T Integer](out, a, b []T) Status {
 			out[i] = T(lo)
 		}
 	}
-	if bad != 0 {
-		return Overflow
-	}
-	return 0
+	return status | statusUnless(bad == 0, Overflow)
 }
+
+func statusUnless(ok bool, s Status) Status {
+	if ok {
+		return 0
+	}
+	return s
+}
+
+// aliases reports whether a and b are the same memory.
+func aliases[T any](a, b []T) bool { return unsafe.SliceData(a) == unsafe.SliceData(b) }
 
 // DivWrap divides. Integers truncate toward zero; x/0 gives 0 and
 // DivideByZero, and the smallest value / -1 gives 0. Floats give infinities
@@ -142,7 +183,8 @@ func MulChecked[T Integer](out, a, b []T) Status {
 func DivWrap[T Number](out, a, b []T) Status {
 	if isFloat[T]() {
 		a, b = a[:len(out)], b[:len(out)]
-		for i := range out {
+		done, _ := simdArith(arithDiv, out, a, b)
+		for i := done; i < len(out); i++ {
 			out[i] = a[i] / b[i]
 		}
 		return 0
@@ -158,7 +200,9 @@ func DivChecked[T Number](out, a, b []T) Status {
 
 func divide[T Number](out, a, b []T) Status {
 	a, b = a[:len(out)], b[:len(out)]
-	var status Status
+	done, ok := simdArith(arithDivChecked, out, a, b)
+	status := statusUnless(ok, DivideByZero)
+	out, a, b = out[done:], a[done:], b[done:]
 	// Unsigned types have no -1, so their largest value must not match it;
 	// 0 does not reach the comparison.
 	minusOne := T(0)

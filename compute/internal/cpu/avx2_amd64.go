@@ -245,3 +245,216 @@ func bitsCopyShiftedAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer,
 
 //go:noescape
 func countBits(data unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI8AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI8AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI8AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU8AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI8AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU8AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)

@@ -239,3 +239,216 @@ func bitsCopyAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n in
 
 //go:noescape
 func bitsCopyShiftedAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
+
+//go:noescape
+func arithAddI8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddI64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddF64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubI64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubF64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulI64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulF64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivF64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedI64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithAddCheckedU64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedI64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithSubCheckedU64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedI64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithMulCheckedU64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func arithDivCheckedF64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)

@@ -474,3 +474,304 @@ func callCount(kernel int, data unsafe.Pointer, n int) uint64 {
 	}
 	panic(noKernel)
 }
+
+// callArith computes n rows, a multiple of 64, and returns zero if all went
+// well. kernel is one of arithAdd and so on times kindCount plus the kind, plus
+// arithStream for stores past the cache; dst then starts at a multiple of 64.
+//
+//go:noinline
+func callArith(kernel int, dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) uint64 {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0*kindCount + 0, 0*kindCount + 4:
+			return arithAddI8AVX512(dst, a, b, n)
+		case 0*kindCount + 1, 0*kindCount + 5:
+			return arithAddI16AVX512(dst, a, b, n)
+		case 0*kindCount + 2, 0*kindCount + 6:
+			return arithAddI32AVX512(dst, a, b, n)
+		case arithStream + 0*kindCount + 2, arithStream + 0*kindCount + 6:
+			return arithAddI32StreamAVX512(dst, a, b, n)
+		case 0*kindCount + 3, 0*kindCount + 7:
+			return arithAddI64AVX512(dst, a, b, n)
+		case arithStream + 0*kindCount + 3, arithStream + 0*kindCount + 7:
+			return arithAddI64StreamAVX512(dst, a, b, n)
+		case 0*kindCount + 8:
+			return arithAddF32AVX512(dst, a, b, n)
+		case arithStream + 0*kindCount + 8:
+			return arithAddF32StreamAVX512(dst, a, b, n)
+		case 0*kindCount + 9:
+			return arithAddF64AVX512(dst, a, b, n)
+		case arithStream + 0*kindCount + 9:
+			return arithAddF64StreamAVX512(dst, a, b, n)
+		case 1*kindCount + 0, 1*kindCount + 4:
+			return arithSubI8AVX512(dst, a, b, n)
+		case 1*kindCount + 1, 1*kindCount + 5:
+			return arithSubI16AVX512(dst, a, b, n)
+		case 1*kindCount + 2, 1*kindCount + 6:
+			return arithSubI32AVX512(dst, a, b, n)
+		case arithStream + 1*kindCount + 2, arithStream + 1*kindCount + 6:
+			return arithSubI32StreamAVX512(dst, a, b, n)
+		case 1*kindCount + 3, 1*kindCount + 7:
+			return arithSubI64AVX512(dst, a, b, n)
+		case arithStream + 1*kindCount + 3, arithStream + 1*kindCount + 7:
+			return arithSubI64StreamAVX512(dst, a, b, n)
+		case 1*kindCount + 8:
+			return arithSubF32AVX512(dst, a, b, n)
+		case arithStream + 1*kindCount + 8:
+			return arithSubF32StreamAVX512(dst, a, b, n)
+		case 1*kindCount + 9:
+			return arithSubF64AVX512(dst, a, b, n)
+		case arithStream + 1*kindCount + 9:
+			return arithSubF64StreamAVX512(dst, a, b, n)
+		case 2*kindCount + 1, 2*kindCount + 5:
+			return arithMulI16AVX512(dst, a, b, n)
+		case 2*kindCount + 2, 2*kindCount + 6:
+			return arithMulI32AVX512(dst, a, b, n)
+		case arithStream + 2*kindCount + 2, arithStream + 2*kindCount + 6:
+			return arithMulI32StreamAVX512(dst, a, b, n)
+		case 2*kindCount + 3, 2*kindCount + 7:
+			return arithMulI64AVX512(dst, a, b, n)
+		case arithStream + 2*kindCount + 3, arithStream + 2*kindCount + 7:
+			return arithMulI64StreamAVX512(dst, a, b, n)
+		case 2*kindCount + 8:
+			return arithMulF32AVX512(dst, a, b, n)
+		case arithStream + 2*kindCount + 8:
+			return arithMulF32StreamAVX512(dst, a, b, n)
+		case 2*kindCount + 9:
+			return arithMulF64AVX512(dst, a, b, n)
+		case arithStream + 2*kindCount + 9:
+			return arithMulF64StreamAVX512(dst, a, b, n)
+		case 3*kindCount + 8:
+			return arithDivF32AVX512(dst, a, b, n)
+		case arithStream + 3*kindCount + 8:
+			return arithDivF32StreamAVX512(dst, a, b, n)
+		case 3*kindCount + 9:
+			return arithDivF64AVX512(dst, a, b, n)
+		case arithStream + 3*kindCount + 9:
+			return arithDivF64StreamAVX512(dst, a, b, n)
+		case 4*kindCount + 0:
+			return arithAddCheckedI8AVX512(dst, a, b, n)
+		case 4*kindCount + 1:
+			return arithAddCheckedI16AVX512(dst, a, b, n)
+		case 4*kindCount + 2:
+			return arithAddCheckedI32AVX512(dst, a, b, n)
+		case arithStream + 4*kindCount + 2:
+			return arithAddCheckedI32StreamAVX512(dst, a, b, n)
+		case 4*kindCount + 3:
+			return arithAddCheckedI64AVX512(dst, a, b, n)
+		case arithStream + 4*kindCount + 3:
+			return arithAddCheckedI64StreamAVX512(dst, a, b, n)
+		case 4*kindCount + 4:
+			return arithAddCheckedU8AVX512(dst, a, b, n)
+		case 4*kindCount + 5:
+			return arithAddCheckedU16AVX512(dst, a, b, n)
+		case 4*kindCount + 6:
+			return arithAddCheckedU32AVX512(dst, a, b, n)
+		case arithStream + 4*kindCount + 6:
+			return arithAddCheckedU32StreamAVX512(dst, a, b, n)
+		case 4*kindCount + 7:
+			return arithAddCheckedU64AVX512(dst, a, b, n)
+		case arithStream + 4*kindCount + 7:
+			return arithAddCheckedU64StreamAVX512(dst, a, b, n)
+		case 5*kindCount + 0:
+			return arithSubCheckedI8AVX512(dst, a, b, n)
+		case 5*kindCount + 1:
+			return arithSubCheckedI16AVX512(dst, a, b, n)
+		case 5*kindCount + 2:
+			return arithSubCheckedI32AVX512(dst, a, b, n)
+		case arithStream + 5*kindCount + 2:
+			return arithSubCheckedI32StreamAVX512(dst, a, b, n)
+		case 5*kindCount + 3:
+			return arithSubCheckedI64AVX512(dst, a, b, n)
+		case arithStream + 5*kindCount + 3:
+			return arithSubCheckedI64StreamAVX512(dst, a, b, n)
+		case 5*kindCount + 4:
+			return arithSubCheckedU8AVX512(dst, a, b, n)
+		case 5*kindCount + 5:
+			return arithSubCheckedU16AVX512(dst, a, b, n)
+		case 5*kindCount + 6:
+			return arithSubCheckedU32AVX512(dst, a, b, n)
+		case arithStream + 5*kindCount + 6:
+			return arithSubCheckedU32StreamAVX512(dst, a, b, n)
+		case 5*kindCount + 7:
+			return arithSubCheckedU64AVX512(dst, a, b, n)
+		case arithStream + 5*kindCount + 7:
+			return arithSubCheckedU64StreamAVX512(dst, a, b, n)
+		case 6*kindCount + 1:
+			return arithMulCheckedI16AVX512(dst, a, b, n)
+		case 6*kindCount + 2:
+			return arithMulCheckedI32AVX512(dst, a, b, n)
+		case arithStream + 6*kindCount + 2:
+			return arithMulCheckedI32StreamAVX512(dst, a, b, n)
+		case 6*kindCount + 3:
+			return arithMulCheckedI64AVX512(dst, a, b, n)
+		case arithStream + 6*kindCount + 3:
+			return arithMulCheckedI64StreamAVX512(dst, a, b, n)
+		case 6*kindCount + 5:
+			return arithMulCheckedU16AVX512(dst, a, b, n)
+		case 6*kindCount + 6:
+			return arithMulCheckedU32AVX512(dst, a, b, n)
+		case arithStream + 6*kindCount + 6:
+			return arithMulCheckedU32StreamAVX512(dst, a, b, n)
+		case 6*kindCount + 7:
+			return arithMulCheckedU64AVX512(dst, a, b, n)
+		case arithStream + 6*kindCount + 7:
+			return arithMulCheckedU64StreamAVX512(dst, a, b, n)
+		case 7*kindCount + 8:
+			return arithDivCheckedF32AVX512(dst, a, b, n)
+		case arithStream + 7*kindCount + 8:
+			return arithDivCheckedF32StreamAVX512(dst, a, b, n)
+		case 7*kindCount + 9:
+			return arithDivCheckedF64AVX512(dst, a, b, n)
+		case arithStream + 7*kindCount + 9:
+			return arithDivCheckedF64StreamAVX512(dst, a, b, n)
+		}
+		panic(noKernel)
+	}
+	switch kernel {
+	case 0*kindCount + 0, 0*kindCount + 4:
+		return arithAddI8AVX2(dst, a, b, n)
+	case 0*kindCount + 1, 0*kindCount + 5:
+		return arithAddI16AVX2(dst, a, b, n)
+	case 0*kindCount + 2, 0*kindCount + 6:
+		return arithAddI32AVX2(dst, a, b, n)
+	case arithStream + 0*kindCount + 2, arithStream + 0*kindCount + 6:
+		return arithAddI32StreamAVX2(dst, a, b, n)
+	case 0*kindCount + 3, 0*kindCount + 7:
+		return arithAddI64AVX2(dst, a, b, n)
+	case arithStream + 0*kindCount + 3, arithStream + 0*kindCount + 7:
+		return arithAddI64StreamAVX2(dst, a, b, n)
+	case 0*kindCount + 8:
+		return arithAddF32AVX2(dst, a, b, n)
+	case arithStream + 0*kindCount + 8:
+		return arithAddF32StreamAVX2(dst, a, b, n)
+	case 0*kindCount + 9:
+		return arithAddF64AVX2(dst, a, b, n)
+	case arithStream + 0*kindCount + 9:
+		return arithAddF64StreamAVX2(dst, a, b, n)
+	case 1*kindCount + 0, 1*kindCount + 4:
+		return arithSubI8AVX2(dst, a, b, n)
+	case 1*kindCount + 1, 1*kindCount + 5:
+		return arithSubI16AVX2(dst, a, b, n)
+	case 1*kindCount + 2, 1*kindCount + 6:
+		return arithSubI32AVX2(dst, a, b, n)
+	case arithStream + 1*kindCount + 2, arithStream + 1*kindCount + 6:
+		return arithSubI32StreamAVX2(dst, a, b, n)
+	case 1*kindCount + 3, 1*kindCount + 7:
+		return arithSubI64AVX2(dst, a, b, n)
+	case arithStream + 1*kindCount + 3, arithStream + 1*kindCount + 7:
+		return arithSubI64StreamAVX2(dst, a, b, n)
+	case 1*kindCount + 8:
+		return arithSubF32AVX2(dst, a, b, n)
+	case arithStream + 1*kindCount + 8:
+		return arithSubF32StreamAVX2(dst, a, b, n)
+	case 1*kindCount + 9:
+		return arithSubF64AVX2(dst, a, b, n)
+	case arithStream + 1*kindCount + 9:
+		return arithSubF64StreamAVX2(dst, a, b, n)
+	case 2*kindCount + 1, 2*kindCount + 5:
+		return arithMulI16AVX2(dst, a, b, n)
+	case 2*kindCount + 2, 2*kindCount + 6:
+		return arithMulI32AVX2(dst, a, b, n)
+	case arithStream + 2*kindCount + 2, arithStream + 2*kindCount + 6:
+		return arithMulI32StreamAVX2(dst, a, b, n)
+	case 2*kindCount + 3, 2*kindCount + 7:
+		return arithMulI64AVX2(dst, a, b, n)
+	case arithStream + 2*kindCount + 3, arithStream + 2*kindCount + 7:
+		return arithMulI64StreamAVX2(dst, a, b, n)
+	case 2*kindCount + 8:
+		return arithMulF32AVX2(dst, a, b, n)
+	case arithStream + 2*kindCount + 8:
+		return arithMulF32StreamAVX2(dst, a, b, n)
+	case 2*kindCount + 9:
+		return arithMulF64AVX2(dst, a, b, n)
+	case arithStream + 2*kindCount + 9:
+		return arithMulF64StreamAVX2(dst, a, b, n)
+	case 3*kindCount + 8:
+		return arithDivF32AVX2(dst, a, b, n)
+	case arithStream + 3*kindCount + 8:
+		return arithDivF32StreamAVX2(dst, a, b, n)
+	case 3*kindCount + 9:
+		return arithDivF64AVX2(dst, a, b, n)
+	case arithStream + 3*kindCount + 9:
+		return arithDivF64StreamAVX2(dst, a, b, n)
+	case 4*kindCount + 0:
+		return arithAddCheckedI8AVX2(dst, a, b, n)
+	case 4*kindCount + 1:
+		return arithAddCheckedI16AVX2(dst, a, b, n)
+	case 4*kindCount + 2:
+		return arithAddCheckedI32AVX2(dst, a, b, n)
+	case arithStream + 4*kindCount + 2:
+		return arithAddCheckedI32StreamAVX2(dst, a, b, n)
+	case 4*kindCount + 3:
+		return arithAddCheckedI64AVX2(dst, a, b, n)
+	case arithStream + 4*kindCount + 3:
+		return arithAddCheckedI64StreamAVX2(dst, a, b, n)
+	case 4*kindCount + 4:
+		return arithAddCheckedU8AVX2(dst, a, b, n)
+	case 4*kindCount + 5:
+		return arithAddCheckedU16AVX2(dst, a, b, n)
+	case 4*kindCount + 6:
+		return arithAddCheckedU32AVX2(dst, a, b, n)
+	case arithStream + 4*kindCount + 6:
+		return arithAddCheckedU32StreamAVX2(dst, a, b, n)
+	case 4*kindCount + 7:
+		return arithAddCheckedU64AVX2(dst, a, b, n)
+	case arithStream + 4*kindCount + 7:
+		return arithAddCheckedU64StreamAVX2(dst, a, b, n)
+	case 5*kindCount + 0:
+		return arithSubCheckedI8AVX2(dst, a, b, n)
+	case 5*kindCount + 1:
+		return arithSubCheckedI16AVX2(dst, a, b, n)
+	case 5*kindCount + 2:
+		return arithSubCheckedI32AVX2(dst, a, b, n)
+	case arithStream + 5*kindCount + 2:
+		return arithSubCheckedI32StreamAVX2(dst, a, b, n)
+	case 5*kindCount + 3:
+		return arithSubCheckedI64AVX2(dst, a, b, n)
+	case arithStream + 5*kindCount + 3:
+		return arithSubCheckedI64StreamAVX2(dst, a, b, n)
+	case 5*kindCount + 4:
+		return arithSubCheckedU8AVX2(dst, a, b, n)
+	case 5*kindCount + 5:
+		return arithSubCheckedU16AVX2(dst, a, b, n)
+	case 5*kindCount + 6:
+		return arithSubCheckedU32AVX2(dst, a, b, n)
+	case arithStream + 5*kindCount + 6:
+		return arithSubCheckedU32StreamAVX2(dst, a, b, n)
+	case 5*kindCount + 7:
+		return arithSubCheckedU64AVX2(dst, a, b, n)
+	case arithStream + 5*kindCount + 7:
+		return arithSubCheckedU64StreamAVX2(dst, a, b, n)
+	case 6*kindCount + 1:
+		return arithMulCheckedI16AVX2(dst, a, b, n)
+	case 6*kindCount + 2:
+		return arithMulCheckedI32AVX2(dst, a, b, n)
+	case arithStream + 6*kindCount + 2:
+		return arithMulCheckedI32StreamAVX2(dst, a, b, n)
+	case 6*kindCount + 3:
+		return arithMulCheckedI64AVX2(dst, a, b, n)
+	case arithStream + 6*kindCount + 3:
+		return arithMulCheckedI64StreamAVX2(dst, a, b, n)
+	case 6*kindCount + 5:
+		return arithMulCheckedU16AVX2(dst, a, b, n)
+	case 6*kindCount + 6:
+		return arithMulCheckedU32AVX2(dst, a, b, n)
+	case arithStream + 6*kindCount + 6:
+		return arithMulCheckedU32StreamAVX2(dst, a, b, n)
+	case 6*kindCount + 7:
+		return arithMulCheckedU64AVX2(dst, a, b, n)
+	case arithStream + 6*kindCount + 7:
+		return arithMulCheckedU64StreamAVX2(dst, a, b, n)
+	case 7*kindCount + 8:
+		return arithDivCheckedF32AVX2(dst, a, b, n)
+	case arithStream + 7*kindCount + 8:
+		return arithDivCheckedF32StreamAVX2(dst, a, b, n)
+	case 7*kindCount + 9:
+		return arithDivCheckedF64AVX2(dst, a, b, n)
+	case arithStream + 7*kindCount + 9:
+		return arithDivCheckedF64StreamAVX2(dst, a, b, n)
+	}
+	panic(noKernel)
+}

@@ -35,18 +35,19 @@ func Select(mask, maskValid Bitmap, n int, emitNull bool, par int, scratch func(
 		s.mask = maskValid
 	}
 	s.eachMorsel(par, func(m, start, end int) {
-		kept := 0
-		for i := start; i < end; i += 64 {
-			w, valid := mask.Word(i, n), maskValid.Word(i, n)
-			if emitNull {
-				w |= ^valid & lowBits(n-i)
-			} else {
-				w &= valid
-			}
-			binary.LittleEndian.PutUint64(s.words[i>>3:], w)
-			kept += bits.OnesCount64(w)
+		words := s.words[start>>3 : (end+63)>>6<<3]
+		rows, mask, maskValid := end-start, mask.Slice(start), maskValid.Slice(start)
+		switch {
+		case maskValid.All():
+			CopyBits(words, mask, rows)
+		case emitNull: // set or null
+			AndNotBits(words, maskValid, mask, rows)
+			NotBits(words, Bitmap{Data: words}, rows)
+		default:
+			AndBits(words, mask, maskValid, rows)
 		}
-		s.starts[m+1] = kept
+		FillPadding(words, rows)
+		s.starts[m+1] = Bitmap{Data: words}.Count(rows)
 	})
 	for m := 1; m < len(s.starts); m++ {
 		s.starts[m] += s.starts[m-1]

@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(256) forms(device const uint* b0, d
 }
 }
 }
-// by address: true, parameters: [{0 false} {3 false} {5 false} {6 false}]
+// by address: true, parameters: [{0 false} {3 false} {5 true} {6 false}]
 namespace metal_program {
 METAL_PROGRAM
 #line 1 "program_source"

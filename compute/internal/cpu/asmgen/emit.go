@@ -269,6 +269,6 @@ func files() map[string][]byte {
 func allFamilies() []*family {
 	return []*family{
 		compareFamily(), sumFamily(), sumWideFamily(), extremesFamily(), exactFamily(), compressFamily(), extractFamily(),
-		bitsFamily(), countFamily(),
+		bitsFamily(), countFamily(), arithFamily(),
 	}
 }

@@ -1,0 +1,48 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/stretchr/testify/require"
+
+	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/metal/emulator"
+	"github.com/broadhead-go/broadhead/memory"
+)
+
+// TestMessagesOfCalls counts the Objective-C messages of whole calls, since each costs time that no GPU gives back. The
+// waiter blocks, as one that polls sends a message each time it looks.
+func TestMessagesOfCalls(t *testing.T) {
+	dev, err := gpu.Open(emulatorName)
+	require.NoError(t, err)
+	mem := memory.New(dev)
+	defer func() { require.NoError(t, mem.Close()) }()
+	defer gpu.SetLowLatencyWait(gpu.LowLatencyWait())
+	gpu.SetLowLatencyWait(false)
+	for function, most := range map[string]int{"add": 14, "greater": 14, "sum": 18, "min_max": 18, "filter": 30} {
+		t.Run(function, func(t *testing.T) {
+			w := &workloads[slices.IndexFunc(workloads, func(w workload) bool { return w.function == function })]
+			c, err := w.columns(mem, arrow.PrimitiveTypes.Int64, 10_000, 0)
+			require.NoError(t, err)
+			defer c.release()
+			call, err := w.ours(mem, dev)
+			require.NoError(t, err)
+			for range 40 { // kernels, buffers and events are made
+				require.NoError(t, once(t.Context(), call, c))
+			}
+			var counts []int
+			for range 20 {
+				before := emulator.Messages()
+				require.NoError(t, once(t.Context(), call, c))
+				counts = append(counts, int(emulator.Messages()-before))
+			}
+			slices.Sort(counts)
+			t.Log(counts)
+			require.LessOrEqual(t, counts[len(counts)/2], most)
+		})
+	}
+}

@@ -1,0 +1,304 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/broadhead-go/broadhead/memory"
+)
+
+// residents are the columns that a device holds a copy of, by the Arrow buffer copied. A buffer is retained while its
+// copy exists, so that its identity cannot pass to another. Copies are a cache: dropping one never fails a call.
+type residents struct {
+	mu       sync.Mutex
+	byBuffer map[*arrowmem.Buffer]*resident
+	count    atomic.Int32
+	bytes    int64
+	budget   int64
+	clock    int64
+}
+
+// resident is the copy of one buffer.
+type resident struct {
+	set   *residents
+	owner *arrowmem.Buffer
+	at    place
+	size  int64
+	free  func()
+	pins  int // handles
+	uses  int // recordings under way
+	last  int64
+	gone  bool
+}
+
+// find is the copy of a buffer, to be given back with done.
+func (s *residents) find(b *arrowmem.Buffer) *resident {
+	if s.count.Load() == 0 || b == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.byBuffer[b]
+	if r != nil {
+		s.clock++
+		r.uses++
+		r.last = s.clock
+	}
+	return r
+}
+
+// holds says whether there is a copy of a buffer.
+func (s *residents) holds(b *arrowmem.Buffer) bool {
+	if s.count.Load() == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byBuffer[b] != nil
+}
+
+func (r *resident) done() {
+	r.set.mu.Lock()
+	defer r.set.mu.Unlock()
+	if r.uses--; r.uses == 0 && r.gone {
+		r.free()
+	}
+}
+
+// put adds a copy of a buffer, pinned once. An existing copy is pinned once more, and the new one freed.
+func (s *residents) put(owner *arrowmem.Buffer, at place, size int64, free func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.byBuffer[owner]; r != nil {
+		r.pins++
+		free()
+		return
+	}
+	owner.Retain()
+	s.clock++
+	if s.byBuffer == nil {
+		s.byBuffer = map[*arrowmem.Buffer]*resident{}
+	}
+	s.byBuffer[owner] = &resident{set: s, owner: owner, at: at, size: size, free: free, pins: 1, last: s.clock}
+	s.bytes += size
+	s.count.Add(1)
+	s.shrink(s.budget)
+}
+
+// pin pins an existing copy; false means that there is none.
+func (s *residents) pin(b *arrowmem.Buffer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.byBuffer[b]
+	if r != nil {
+		r.pins++
+	}
+	return r != nil
+}
+
+// unpin undoes one pin; a copy that no handle pins goes.
+func (s *residents) unpin(b *arrowmem.Buffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.byBuffer[b]; r != nil {
+		if r.pins--; r.pins == 0 {
+			s.drop(r)
+		}
+	}
+}
+
+// evict makes room for size bytes, the least recently used first.
+func (s *residents) evict(size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shrink(max(0, s.bytes-size))
+}
+
+func (s *residents) shrink(to int64) {
+	for s.bytes > to {
+		var oldest *resident
+		for _, r := range s.byBuffer {
+			if r.uses == 0 && (oldest == nil || r.last < oldest.last) {
+				oldest = r
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		s.drop(oldest)
+	}
+}
+
+func (s *residents) drop(r *resident) {
+	delete(s.byBuffer, r.owner)
+	s.count.Add(-1)
+	s.bytes -= r.size
+	r.gone = true
+	r.owner.Release()
+	if r.uses == 0 {
+		r.free()
+	}
+}
+
+// SetDeviceBudget sets how many bytes of columns ToDevice and Batch.Keep may hold on the context's device; beyond it the
+// least recently used go. The default is half of the device's memory. It has no meaning where device and host share one
+// memory. The error is gpu.ErrNoDevice where there is no device.
+func SetDeviceBudget(ctx context.Context, bytes int64) error {
+	dev, err := deviceOf(ctx)
+	if err != nil {
+		return err
+	}
+	if bytes < 0 {
+		return fmt.Errorf("%w: a budget of %d bytes", arrow.ErrInvalid, bytes)
+	}
+	s := &engineOf(dev).residents
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget = bytes
+	s.shrink(bytes)
+	return nil
+}
+
+// ToDevice copies an array, chunked array, record batch, table or datum to the context's device, so that calls over it,
+// eager ones and those of batches, need not move it again: they find the copies by the array's buffers, slices of it
+// included. The array stays the caller's, must not be changed any more, and is retained until the handle is released.
+// Where device and host share one memory, only arrays from other memory are copied.
+//
+// Copies are a cache: the least recently used are dropped when the device's budget or memory is spent, and calls then
+// read the host's memory. Errors are gpu.ErrNoDevice, gpu.ErrOutOfMemory for what alone exceeds the device, and ctx's.
+func ToDevice(ctx context.Context, data any) (*Column, error) {
+	dev, err := deviceOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := NewBatch(ctx)
+	d, err := b.argument(data)
+	if err != nil {
+		return nil, err
+	}
+	e := engineOf(dev)
+	c := &Column{data: d.(Datum), on: e}
+	for _, buf := range buffersOf(c.data) {
+		if err := e.upload(ctx, buf); err != nil {
+			c.Release()
+			return nil, err
+		}
+		c.pinned = append(c.pinned, buf)
+	}
+	return c, nil
+}
+
+// buffersOf lists the buffers that kernels may read: values and validity of every chunk of every column.
+func buffersOf(d Datum) []*arrowmem.Buffer {
+	var out []*arrowmem.Buffer
+	cols := columnsOfTable(d)
+	if cols == nil {
+		cols = []Datum{d}
+	}
+	for _, col := range cols {
+		for _, c := range chunksOf(col) {
+			list := []arrow.ArrayData{c}
+			if dict := dictionaryOf(c); dict != nil {
+				list = append(list, dict)
+			}
+			for _, data := range list {
+				for i, buf := range data.Buffers() {
+					if i < 2 && buf != nil && buf.Len() > 0 {
+						out = append(out, buf)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// upload makes a buffer resident.
+func (e *engine) upload(ctx context.Context, buf *arrowmem.Buffer) error {
+	if e.residents.pin(buf) {
+		return nil
+	}
+	ref, ours := memory.Lookup(buf.Bytes())
+	ours = ours && ref.Device() == e.dev
+	if e.info.Unified {
+		if ours {
+			return nil
+		}
+		copied, err := e.mem.NewBuffer(buf.Len())
+		if err != nil {
+			return err
+		}
+		copy(copied.Bytes(), buf.Bytes())
+		ref, _ := memory.Lookup(copied.Bytes())
+		e.residents.put(buf, place{buf: ref.Buffer(), off: ref.Offset()}, int64(buf.Len()), copied.Release)
+		return nil
+	}
+	block, err := e.takePrivate(buf.Len() + bindAlign)
+	if err != nil {
+		return err
+	}
+	if err := e.send(ctx, block, buf, ref, ours); err != nil {
+		block.release()
+		return err
+	}
+	e.residents.put(buf, place{buf: block.buf}, int64(buf.Len()), block.release)
+	return nil
+}
+
+// stageBytes is the size of one of the two pieces in which foreign memory travels: while one is copied by the device,
+// the host fills the other.
+const stageBytes = 16 << 20
+
+// send copies a buffer to the device, from where it lies if the device sees that, else through two staging pieces.
+func (e *engine) send(ctx context.Context, to *privateBlock, buf *arrowmem.Buffer, ref memory.Ref, ours bool) error {
+	if ours && ref.Retain() {
+		r := e.newRecorder(ctx)
+		defer r.release()
+		r.c.Retain(buf, ref.Release)
+		r.c.Copy(to.buf, 0, ref.Buffer(), ref.Offset(), buf.Len())
+		return r.finish(ctx)
+	}
+	src := buf.Bytes()
+	var pieces [2]*recorder
+	defer func() {
+		for _, r := range pieces {
+			if r != nil {
+				r.release()
+			}
+		}
+	}()
+	for off, i := 0, 0; off < len(src); off, i = off+stageBytes, i+1 {
+		k := i % 2
+		if pieces[k] != nil {
+			if err := pieces[k].event.Wait(ctx); err != nil {
+				return err
+			}
+			pieces[k].release()
+		}
+		r := e.newRecorder(ctx)
+		pieces[k] = r
+		piece := src[off:min(off+stageBytes, len(src))]
+		stage, at, err := r.scratch(len(piece))
+		if err != nil {
+			return err
+		}
+		copy(stage.Bytes(), piece)
+		r.c.Copy(to.buf, off, at.buf, at.off, len(piece))
+		if err := r.commit(); err != nil {
+			return err
+		}
+	}
+	for _, r := range pieces {
+		if r != nil {
+			if err := r.event.Wait(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
