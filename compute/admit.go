@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -80,6 +81,8 @@ func (e *engine) try(ctx context.Context, c *call, k admitKey) error {
 			if err := equal.Datums(got, want); err != nil {
 				return fmt.Errorf("%s: device and CPU differ: %w", c.fn.name, err)
 			}
+		case errors.Is(err, errImpossible):
+			return fmt.Errorf("%s: device and CPU differ: %w", c.fn.name, err)
 		case err != nil && !isUsers(err):
 			return err
 		default:

@@ -248,12 +248,15 @@ func (r *recorder) commit() error {
 	return err
 }
 
+// errImpossible is an answer of a device that no input explains.
+var errImpossible = fmt.Errorf("compute: %w with an impossible answer", gpu.ErrCommand)
+
 // check reads what the kernels report: the first checked call that failed is the error, and a count that cannot be is
 // the device's.
 func (r *recorder) check() error {
 	for _, sel := range r.shared {
 		if n := sel.total.rows(); n > uint64(sel.total.most) {
-			return fmt.Errorf("compute: %w: a filter of %d rows kept %d", gpu.ErrCommand, sel.total.most, n)
+			return fmt.Errorf("%w: a filter of %d rows kept %d", errImpossible, sel.total.most, n)
 		}
 	}
 	for _, f := range r.fails {

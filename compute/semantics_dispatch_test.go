@@ -15,7 +15,7 @@ import (
 )
 
 func TestExplainSaysWhy(t *testing.T) {
-	ctx, dev := emulated(t)
+	ctx, _ := emulated(t)
 	ours := counting(compute.GetAllocator(ctx), 100)
 	theirs := counting(arrowmem.DefaultAllocator, 100)
 	none := testInts(compute.GetAllocator(ctx))
@@ -86,7 +86,6 @@ func TestExplainSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(explain("add", ours, ours), "cpu", "never wins", "default for emulator")
-	_ = dev
 }
 
 // A kernel is built at the first call and never again, however many calls come at once.

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 var buildSoftware = sync.OnceValues(func() (*software, error) {
 	lib := filepath.Join(softwareFolder, "libsoftware.so")
-	out, err := exec.Command("g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-o", lib, "testdata/software.cpp").CombinedOutput()
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-g", "-shared", "-fPIC", "-pthread", "-o", lib, "testdata/software.cpp").CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
