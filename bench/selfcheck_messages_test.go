@@ -14,8 +14,8 @@ import (
 	"github.com/broadhead-go/broadhead/memory"
 )
 
-// TestMessagesOfCalls counts the Objective-C messages of whole calls, since each costs time that no GPU gives back. The
-// waiter blocks, as one that polls sends a message each time it looks.
+// TestMessagesOfCalls counts the Objective-C messages of whole calls, from the recording to the end of the wait, since each
+// costs time that no GPU gives back. The fewest of some calls count: a waiter sends more each time it looks in vain.
 func TestMessagesOfCalls(t *testing.T) {
 	dev, err := gpu.Open(emulatorName)
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func TestMessagesOfCalls(t *testing.T) {
 	defer func() { require.NoError(t, mem.Close()) }()
 	defer gpu.SetLowLatencyWait(gpu.LowLatencyWait())
 	gpu.SetLowLatencyWait(false)
-	for function, most := range map[string]int{"add": 14, "greater": 14, "sum": 18, "min_max": 18, "filter": 30} {
+	for function, most := range map[string]int{"add": 12, "greater": 12, "sum": 17, "min_max": 17, "filter": 24} {
 		t.Run(function, func(t *testing.T) {
 			w := &workloads[slices.IndexFunc(workloads, func(w workload) bool { return w.function == function })]
 			c, err := w.columns(mem, arrow.PrimitiveTypes.Int64, 10_000, 0)
@@ -40,9 +40,7 @@ func TestMessagesOfCalls(t *testing.T) {
 				require.NoError(t, once(t.Context(), call, c))
 				counts = append(counts, int(emulator.Messages()-before))
 			}
-			slices.Sort(counts)
-			t.Log(counts)
-			require.LessOrEqual(t, counts[len(counts)/2], most)
+			require.LessOrEqual(t, slices.Min(counts), most, "%v", counts)
 		})
 	}
 }

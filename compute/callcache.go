@@ -18,12 +18,22 @@ type callKey struct {
 
 // optionsKey is any of the engine's options as a comparable value.
 type optionsKey struct {
-	set       bool // options were given
+	kind      optionsKind
 	skipNulls bool
 	minCount  uint32
 	mode      uint8 // of count, or of the filter
 	nanIsNull bool
 }
+
+// optionsKind is the type of options; none were given where it is 0.
+type optionsKind uint8
+
+const (
+	aggregateKind optionsKind = iota + 1
+	countKind
+	filterKind
+	nullKind
+)
 
 // keyOfOptions is the key of options, if they are the engine's.
 func keyOfOptions(opts FunctionOptions) (optionsKey, bool) {
@@ -32,19 +42,19 @@ func keyOfOptions(opts FunctionOptions) (optionsKey, bool) {
 		return optionsKey{}, true
 	case *ScalarAggregateOptions:
 		if o != nil {
-			return optionsKey{set: true, skipNulls: o.SkipNulls, minCount: o.MinCount}, true
+			return optionsKey{kind: aggregateKind, skipNulls: o.SkipNulls, minCount: o.MinCount}, true
 		}
 	case *CountOptions:
 		if o != nil {
-			return optionsKey{set: true, mode: uint8(o.Mode)}, true
+			return optionsKey{kind: countKind, mode: uint8(o.Mode)}, true
 		}
 	case *FilterOptions:
 		if o != nil {
-			return optionsKey{set: true, mode: uint8(o.NullSelection)}, true
+			return optionsKey{kind: filterKind, mode: uint8(o.NullSelection)}, true
 		}
 	case *NullOptions:
 		if o != nil {
-			return optionsKey{set: true, nanIsNull: o.NanIsNull}, true
+			return optionsKey{kind: nullKind, nanIsNull: o.NanIsNull}, true
 		}
 	}
 	return optionsKey{}, false

@@ -109,6 +109,7 @@ func ExampleCrossovers() {
 		}
 	}
 	// Output:
+	// sum of 8-byte values in device memory: 1000000 rows, set for sum
 	// sum of 8-byte values in GPU-visible memory: 1000000 rows, set for sum
 	// sum of 8-byte values in foreign memory: 1000000 rows, set for sum
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/broadhead-go/broadhead/gpu"
 )
 
@@ -18,6 +20,7 @@ type buffer struct {
 	host []byte  // nil for Private
 	n    int
 	free func(*session)
+	raw  []byte // ours to unmap, if any
 	counted
 }
 
@@ -109,11 +112,12 @@ func (b *buffer) unhold() {
 }
 
 func (b *buffer) giveBack() {
-	s, err := b.dev.ctx.begin()
-	if err != nil {
-		return // the context is gone, and what was in it; pages of the host may still be pinned and stay mapped
+	if s, err := b.dev.ctx.begin(); err == nil { // else what was in the context is gone with it
+		b.free(s)
+		s.end()
 	}
-	b.free(s)
-	s.end()
+	if b.raw != nil {
+		_ = unix.Munmap(b.raw)
+	}
 	b.dev.ctx.release()
 }

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"runtime"
 	"strings"
 	"sync"
@@ -72,12 +73,12 @@ func (d *device) load(src gpu.Source, byAddress bool, m *module) error {
 	if err != nil {
 		return err
 	}
-	option, cubin := d.compiler.target(d.arch)
-	key := imageKey(src.Name, prog.text, option, strings.Join(compileOptions, " "), d.compiler.version)
+	key, option, cubin := d.imageKey(src.Name, prog)
 	if image := d.images.get(key); image != nil {
-		if err = d.loadImage(src, image, m); err == nil {
+		err := d.loadImage(src, image, m)
+		if !errors.Is(err, gpu.ErrCompile) {
 			m.params, m.byAddress = prog.params, byAddress
-			return nil
+			return err
 		}
 		d.images.drop(key) // compile it anew
 	}
@@ -91,6 +92,12 @@ func (d *device) load(src gpu.Source, byAddress bool, m *module) error {
 	m.params, m.byAddress = prog.params, byAddress
 	d.images.put(key, image)
 	return nil
+}
+
+// imageKey names the image of a program, and says how it is made.
+func (d *device) imageKey(name string, prog program) (key, option string, cubin bool) {
+	option, cubin = d.compiler.target(d.arch)
+	return imageKey(name, prog.text, option, strings.Join(compileOptions, " "), d.compiler.version), option, cubin
 }
 
 // loadImage loads what the compiler made and finds the kernel in it.
@@ -157,14 +164,12 @@ func (p *pipeline) unhold() {
 }
 
 func (p *pipeline) free() {
-	s, err := p.dev.ctx.begin()
-	if err != nil {
-		return // the context is gone, and the kernel with it
+	if s, err := p.dev.ctx.begin(); err == nil { // else the kernel is gone with the context
+		s.call(cuModuleUnload, p.code.handle)
+		if p.byAddress != nil {
+			s.call(cuModuleUnload, p.byAddress.handle)
+		}
+		s.end()
 	}
-	s.call(cuModuleUnload, p.code.handle)
-	if p.byAddress != nil {
-		s.call(cuModuleUnload, p.byAddress.handle)
-	}
-	s.end()
 	p.dev.ctx.release()
 }

@@ -112,6 +112,8 @@ const (
 	errorLaunchResources status = 701
 	errorNotSupported    status = 801
 	errorMismatch        status = 803
+	errorInvalidContext  status = 201
+	errorContextGone     status = 709
 )
 
 // minDriver is the oldest CUDA version of a driver that has all of functionNames.
@@ -208,6 +210,9 @@ func pointer(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Point
 // address is where b starts.
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
+// errContextGone says that somebody has destroyed the context, and all work and memory in it.
+var errContextGone = errors.New("the context is gone")
+
 // session is a stretch of calls on one OS thread with one current context. It owns the blocks that calls read and
 // write, which must not lie on a Go stack, so that a call allocates nothing.
 type session struct {
@@ -226,7 +231,11 @@ func (d *driver) begin(context uintptr) (*session, error) {
 	if st := s.call(cuCtxPushCurrent, context); st != success {
 		s.drv.sessions.Put(s)
 		runtime.UnlockOSThread()
-		return nil, fmt.Errorf("%w: %w", gpu.ErrDeviceLost, d.describe(st))
+		err := d.describe(st)
+		if st == errorInvalidContext || st == errorContextGone {
+			err = fmt.Errorf("%w: %w", errContextGone, err)
+		}
+		return nil, fmt.Errorf("%w: %w", gpu.ErrDeviceLost, err)
 	}
 	return s, nil
 }

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -30,45 +31,61 @@ func (e *event) Ended() (bool, error) {
 	if e.Signaled() {
 		return true, nil
 	}
-	s, err := e.dev.ctx.begin()
+	d := e.dev
+	s, err := d.ctx.begin()
 	if err != nil {
-		return true, e.dev.lose(err.Error())
+		// Only with the context has the work ended for certain.
+		return errors.Is(err, errContextGone), d.lose(err.Error())
 	}
 	defer s.end()
-	switch st := s.call(cuStreamQuery, e.stream); st {
-	case success, errorNotReady:
+	switch st := s.call(cuStreamQuery, e.stream); {
+	case st == errorNotReady || e.Signaled():
 		return e.Signaled(), nil
+	case st == success:
+		return true, d.lose("a stream has ended without the word of its commit")
 	default:
-		return true, e.dev.lose(e.dev.drv.describe(st).Error())
+		return true, d.lose(d.drv.describe(st).Error())
 	}
 }
 
-// Join blocks until what is on the stream now has ended. The event it waits for is made here because few commits need
-// one.
+// The pauses between looks at work whose end cannot be waited for.
+const (
+	shortestNap = 50 * time.Microsecond
+	longestNap  = 5 * time.Millisecond
+)
+
+// Join blocks until the work has ended.
 func (e *event) Join() error {
-	d := e.dev
-	d.joining.RLock()
-	defer d.joining.RUnlock()
-	if d.freed || e.Signaled() {
-		return nil
-	}
-	s, err := d.ctx.begin()
-	if err != nil {
-		return d.lose(err.Error())
-	}
-	defer s.end()
-	st := s.call(cuEventCreate, s.result(0), eventBlocking)
-	if st == success {
-		wait := s.out[0]
-		if st = s.call(cuEventRecord, wait, e.stream); st == success {
-			st = s.call(cuEventSynchronize, wait)
+	e.dev.joining.RLock()
+	defer e.dev.joining.RUnlock()
+	for nap := shortestNap; !e.dev.freed; nap = min(2*nap, longestNap) {
+		if ended, err := e.Ended(); ended {
+			return err
 		}
-		s.call(cuEventDestroy, wait)
-	}
-	if st != success && !e.Signaled() {
-		return d.lose(d.drv.describe(st).Error())
+		e.block()
+		if !e.Signaled() {
+			time.Sleep(nap)
+		}
 	}
 	return nil
+}
+
+// block waits until what is on the stream now has ended, if it can. The event it waits for is made here because few
+// commits need one.
+func (e *event) block() {
+	s, err := e.dev.ctx.begin()
+	if err != nil {
+		return
+	}
+	defer s.end()
+	if s.call(cuEventCreate, s.result(0), eventBlocking) != success {
+		return
+	}
+	wait := s.out[0]
+	if s.call(cuEventRecord, wait, e.stream) == success {
+		s.call(cuEventSynchronize, wait)
+	}
+	s.call(cuEventDestroy, wait)
 }
 
 // Finish releases what the commit kept alive.

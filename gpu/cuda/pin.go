@@ -71,10 +71,7 @@ func (b *buffer) mapPinned(s *session) bool {
 		return false
 	}
 	b.at, b.host = s.out[0], mem[:b.n:b.n]
-	b.free = func(s *session) {
-		s.call(cuMemHostUnregister, address(mem))
-		_ = unix.Munmap(raw)
-	}
+	b.raw, b.free = raw, func(s *session) { s.call(cuMemHostUnregister, address(mem)) }
 	return true
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 
 var buildSoftware = sync.OnceValues(func() (*software, error) {
 	lib := filepath.Join(softwareFolder, "libsoftware.so")
-	out, err := exec.Command("g++", "-std=c++17", "-O1", "-g", "-shared", "-fPIC", "-pthread", "-o", lib, "testdata/software.cpp").CombinedOutput()
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-o", lib, "testdata/software.cpp").CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
@@ -239,42 +240,53 @@ func work(d gpu.Device) error {
 	return nil
 }
 
-// TestFaultsInSoftware has every call of the driver's library fail in turn. What fails says so, nothing is left behind
-// (startSoftware checks that), and unless the device is lost the next try succeeds.
+// TestFaultsInSoftware has every call of the driver's library fail in turn, as if there were no memory and as if the
+// context were broken. What fails says so, nothing is left behind (startSoftware checks that), and unless the device is
+// lost the next try succeeds.
 func TestFaultsInSoftware(t *testing.T) {
 	w := startSoftware(t)
-	for _, function := range []string{
-		"cuCtxPushCurrent_v2", "cuMemAlloc_v2", "cuMemHostRegister_v2", "cuMemHostGetDevicePointer_v2", "cuStreamCreate",
-		"cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuMemcpyAsync", "cuStreamWriteValue64_v2",
-		"cuEventCreate", "cuEventRecord", "nvrtcCreateProgram", "nvrtcCompileProgram", "kernel",
+	for _, row := range []struct {
+		function string
+		calls    int // so many of them are made to fail, one at a time
+	}{
+		{"cuMemAlloc_v2", 3}, {"cuMemHostRegister_v2", 4}, {"cuMemHostGetDevicePointer_v2", 4}, {"cuStreamCreate", 2},
+		{"cuModuleLoadData", 3}, {"cuModuleGetFunction", 3}, {"cuLaunchKernel", 3}, {"cuMemcpyAsync", 3},
+		{"cuStreamWriteValue64_v2", 2}, {"cuEventCreate", 2}, {"cuEventRecord", 2}, {"kernel", 3},
+		{"nvrtcCreateProgram", 1}, {"nvrtcCompileProgram", 1},
 	} {
 		for _, st := range []status{errorOutOfMemory, 700} {
-			for nth := 1; nth <= 20; nth++ {
+			for nth := range row.calls {
+				what := fmt.Sprintf("%s, call %d, status %d", row.function, nth+1, st)
 				w.call("software_reset")
-				if function[0] == 'n' {
-					w.images = new(imageCache) // compile anew
+				if strings.HasPrefix(row.function, "nvrtc") {
+					w.images.drop(softwareKey(t, w))
 				}
 				d := w.device(t)
-				w.fail(function, nth, st)
+				w.fail(row.function, nth+1, st)
 				err := work(d)
-				reached := err != nil
+				w.call("software_reset")
 				if err != nil {
-					require.True(t, errors.Is(err, gpu.ErrOutOfMemory) || errors.Is(err, gpu.ErrDeviceLost) || errors.Is(err, gpu.ErrCompile),
-						"%s, call %d, status %d: %v", function, nth, st, err)
+					require.True(t, errors.Is(err, gpu.ErrOutOfMemory) || errors.Is(err, gpu.ErrDeviceLost) ||
+						errors.Is(err, gpu.ErrCompile), "%s: %v", what, err)
 				}
 				if !errors.Is(err, gpu.ErrDeviceLost) {
-					w.call("software_reset")
-					require.NoError(t, work(d), "%s, call %d, status %d: after %v", function, nth, st, err)
+					require.NoError(t, work(d), "%s: after %v", what, err)
 				}
-				w.call("software_reset")
-				require.NoError(t, d.Close())
-				if !reached && nth > 12 || function[0] == 'n' && nth > 2 {
-					break
-				}
+				require.NoError(t, d.Close(), what)
 			}
 		}
 	}
-	w.images = newImageCache(filepath.Join(softwareFolder, "images"))
+}
+
+// softwareKey names the image of the kernel of work.
+func softwareKey(t *testing.T, w *software) string {
+	t.Helper()
+	d := w.device(t).(*device)
+	defer d.Close()
+	prog, err := translate(gpu.Source{Name: "add_one", Text: addOne}, false)
+	require.NoError(t, err)
+	key, _, _ := d.imageKey("add_one", prog)
+	return key
 }
 
 // TestLossInSoftware breaks the context under work of many goroutines.
@@ -307,7 +319,6 @@ func TestLossInSoftware(t *testing.T) {
 	}
 	_, err := w.open()
 	require.ErrorContains(t, err, "CUDA_ERROR_ILLEGAL_ADDRESS")
-	w.call("software_reset")
 	require.NoError(t, d.Close())
 }
 

@@ -90,10 +90,14 @@ func checkFailedPipeline(b *bench) {
 func checkDeviceLost(b *bench) {
 	const n = 32
 	p := b.compile("fill")
-	out, _ := alloc[uint32](b, n)
+	// A buffer for each goroutine: what was in flight when the device was lost may still run once it is restored.
+	var outs [5]gpu.Buffer
+	for i := range outs {
+		outs[i], _ = alloc[uint32](b, n)
+	}
 	b.faults.Lose()
 	defer b.faults.Restore()
-	commit := func() error {
+	commit := func(out gpu.Buffer) error {
 		c := b.dev.Commands()
 		c.Dispatch(p, 1, 32, args(value(n, 32), out))
 		e, err := c.Commit()
@@ -103,10 +107,10 @@ func checkDeviceLost(b *bench) {
 		return b.wait(e)
 	}
 	var all sync.WaitGroup
-	for range 4 {
+	for _, out := range outs[1:] {
 		all.Go(func() {
 			for range 100 {
-				err := commit()
+				err := commit(out)
 				if errors.Is(err, gpu.ErrDeviceLost) {
 					return
 				}
@@ -119,7 +123,7 @@ func checkDeviceLost(b *bench) {
 	}
 	all.Wait()
 	b.faults.Restore()
-	require.ErrorIs(b, commit(), gpu.ErrDeviceLost, "a lost device stays lost")
+	require.ErrorIs(b, commit(outs[0]), gpu.ErrDeviceLost, "a lost device stays lost")
 	_, err := b.dev.Compile(source("fill"))
 	require.ErrorIs(b, err, gpu.ErrDeviceLost)
 	_, err = b.dev.Alloc(16, gpu.Shared)

@@ -66,7 +66,20 @@ const (
 
 func addFloats[T Float](e *Exact, values []T, valid Bitmap) {
 	done := simdAddFloats(e, values, valid)
-	addWindows(e, values[done:], valid.Slice(done))
+	if done == len(values) {
+		return
+	}
+	rows := validRows[T]{values: values[done:], valid: valid.Slice(done)}
+	split := newSplitter(e, rows.values)
+	for v := rows.next(); v != nil; v = rows.next() {
+		for len(v) > 0 {
+			block := v[:min(len(v), exactRows)]
+			v = v[len(block):]
+			if !split.add(block, nil, false) {
+				addWindows(e, block, Bitmap{})
+			}
+		}
+	}
 }
 
 // addWindows adds the valid values through windows.

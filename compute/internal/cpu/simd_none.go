@@ -2,6 +2,8 @@
 
 package cpu
 
+import "unsafe"
+
 // Without assembly everything is left to Go.
 
 func simdSum[T Integer]([]T, Bitmap) (sum uint64, rows int) { return 0, 0 }
@@ -25,3 +27,8 @@ func simdBits(_ int, dst []byte, a, b Bitmap, n int) ([]byte, Bitmap, Bitmap, in
 func simdCount(Bitmap, int) (count, rows int) { return 0, 0 }
 
 func simdArith[T Number](int, []T, []T, []T) (rows int, ok bool) { return 0, true }
+
+// simdSplit is for the rows of simdAddFloats, of which there are none.
+func simdSplit[T Float](block []T, _ unsafe.Pointer, start float64, out *exactSplit) {
+	splitValues(block, start, out)
+}

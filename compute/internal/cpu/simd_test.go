@@ -137,28 +137,29 @@ func TestSIMDCompare(t *testing.T) {
 func simdCompareCase[T Number](t *testing.T) {
 	gd := newGuard(t)
 	simdInputs(t, func(name string, a, b []T, _ Bitmap) {
-		n := (len(a) + 63) / 64
-		got := guarded(gd, make([]uint64, n), false)
-		for c := IsLess; c <= IsGreaterEqual; c++ {
-			if c == IsLess|IsGreater|IsEqual {
-				continue
+		checkCompare(t, name, guarded(gd, make([]uint64, (len(a)+63)/64), false), a, b)
+	})
+}
+
+// checkCompare uses got for results.
+func checkCompare[T Number](t *testing.T, name string, got []uint64, a, b []T) {
+	t.Helper()
+	for _, c := range []Comparison{IsLess, IsLessEqual, IsEqual, IsNotEqual, IsGreaterEqual, IsGreater} {
+		for _, scalar := range []bool{false, true} {
+			f := func(dst []uint64) { Compare(c, dst, a, b) }
+			if scalar && len(b) > 0 {
+				f = func(dst []uint64) { CompareTo(c, dst, a, b[len(b)/2]) }
 			}
-			for _, scalar := range []bool{false, true} {
-				f := func(dst []uint64) { Compare(c, dst, a, b) }
-				if scalar && len(b) > 0 {
-					f = func(dst []uint64) { CompareTo(c, dst, a, b[len(b)/2]) }
-				}
-				want := make([]uint64, n)
-				withLevel(levelNone, func() { f(want) })
-				f(got)
-				for i := range want {
-					if got[i] != want[i] {
-						t.Fatalf("%s comparison %03b scalar %v word %d: %064b, want %064b", name, c, scalar, i, got[i], want[i])
-					}
+			want := make([]uint64, len(got))
+			withLevel(levelNone, func() { f(want) })
+			f(got)
+			for i := range want {
+				if got[i] != want[i] {
+					t.Fatalf("%s comparison %03b scalar %v word %d: %064b, want %064b", name, c, scalar, i, got[i], want[i])
 				}
 			}
 		}
-	})
+	}
 }
 
 func TestSIMDSum(t *testing.T) {
@@ -174,26 +175,28 @@ func TestSIMDSum(t *testing.T) {
 }
 
 func simdSumCase[T Integer](t *testing.T) {
-	check := func(name string, a []T, valid Bitmap) {
-		var sum uint64
-		var wide Int128
-		withLevel(levelNone, func() { sum, wide = SumInt(a, valid), SumInt128(a, valid) })
-		if got := SumInt(a, valid); got != sum {
-			t.Fatalf("%s: sum %d, want %d", name, got, sum)
-		}
-		if got := SumInt128(a, valid); got != wide {
-			t.Fatalf("%s: wide sum %v, want %v", name, got, wide)
-		}
-	}
-	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { check(name, a, valid) })
+	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { checkSum(t, name, a, valid) })
 	lowest, highest := limits[T]()
 	for _, v := range []T{lowest, highest} {
 		a := make([]T, 2*maxRows+64)
 		for i := range a {
 			a[i] = v
 		}
-		check(fmt.Sprintf("all %v", v), a, Bitmap{})
-		check(fmt.Sprintf("all %v, nulls", v), a, randomBitmap(newRand(3), len(a), 3, 0.1))
+		checkSum(t, fmt.Sprintf("all %v", v), a, Bitmap{})
+		checkSum(t, fmt.Sprintf("all %v, nulls", v), a, randomBitmap(newRand(3), len(a), 3, 0.1))
+	}
+}
+
+func checkSum[T Integer](t *testing.T, name string, a []T, valid Bitmap) {
+	t.Helper()
+	var sum uint64
+	var wide Int128
+	withLevel(levelNone, func() { sum, wide = SumInt(a, valid), SumInt128(a, valid) })
+	if got := SumInt(a, valid); got != sum {
+		t.Fatalf("%s: sum %d, want %d", name, got, sum)
+	}
+	if got := SumInt128(a, valid); got != wide {
+		t.Fatalf("%s: wide sum %v, want %v", name, got, wide)
 	}
 }
 
@@ -208,15 +211,7 @@ func TestSIMDMinMax(t *testing.T) {
 }
 
 func simdMinMaxCase[T Number](t *testing.T) {
-	check := func(name string, a []T, valid Bitmap) {
-		var want Extremes[T]
-		withLevel(levelNone, func() { want = MinMax(a, valid) })
-		got := MinMax(a, valid)
-		if got.N != want.N || got.N > 0 && !(same(got.Min, want.Min) && same(got.Max, want.Max)) {
-			t.Fatalf("%s: %v, want %v", name, got, want)
-		}
-	}
-	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { check(name, a, valid) })
+	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { checkMinMax(t, name, a, valid) })
 	if !isFloat[T]() {
 		return
 	}
@@ -229,7 +224,17 @@ func simdMinMaxCase[T Number](t *testing.T) {
 		for i, m := 0, 1+r.IntN(len(odd)-1); i < len(a); i++ {
 			a[i] = odd[(m+r.IntN(2))%len(odd)]
 		}
-		check(fmt.Sprint(a), a, randomBitmap(r, len(a), r.IntN(9), 0.3*float64(r.IntN(3))))
+		checkMinMax(t, fmt.Sprint(a), a, randomBitmap(r, len(a), r.IntN(9), 0.3*float64(r.IntN(3))))
+	}
+}
+
+func checkMinMax[T Number](t *testing.T, name string, a []T, valid Bitmap) {
+	t.Helper()
+	var want Extremes[T]
+	withLevel(levelNone, func() { want = MinMax(a, valid) })
+	got := MinMax(a, valid)
+	if got.N != want.N || got.N > 0 && !(same(got.Min, want.Min) && same(got.Max, want.Max)) {
+		t.Fatalf("%s: %v, want %v", name, got, want)
 	}
 }
 
@@ -270,14 +275,7 @@ func TestSIMDExact(t *testing.T) {
 func simdExactCase[T Float](t *testing.T) {
 	check := func(name string, a []T, valid Bitmap) {
 		t.Helper()
-		var got, want Exact
-		withLevel(levelNone, func() { addFloats(&want, a, valid) })
-		addFloats(&got, a, valid)
-		got.carry()
-		want.carry()
-		if got.chunk != want.chunk || got.special != want.special {
-			t.Fatalf("%s: sum %v, want %v", name, got.Round(), want.Round())
-		}
+		checkExact(t, name, a, valid)
 	}
 	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { check(name, a, valid) })
 	r := newRand(5)
@@ -340,25 +338,34 @@ func simdFilterCase[T Integer](t *testing.T) {
 				src[i] = T(i*7 + 1)
 			}
 			first := r.IntN(2) == 0
-			src = guarded(gs, src, first)
 			mask := gm.bitmap(randomBitmap(r, n, r.IntN(9), clear), first)
-			s := Select(mask, Bitmap{}, n, false, 1, nil)
-			dst, bits := guarded(gd, make([]T, s.Count()), first), guarded(gb, make([]byte, (s.Count()+7)/8), first)
-			filterValues(s, dst, src, 1)
-			s.Bits(bits, mask, 1)
-			at := 0
-			for i := range src {
-				if mask.Bit(i) {
-					if dst[at] != src[i] {
-						t.Fatalf("n=%d clear=%v: row %d is %v, want %v", n, clear, at, dst[at], src[i])
-					}
-					at++
-				}
-			}
-			if got := (Bitmap{Data: bits}).Count(8 * len(bits)); got != s.Count() {
-				t.Fatalf("n=%d clear=%v: %d bits are set, want %d", n, clear, got, s.Count())
-			}
+			kept := mask.Count(n)
+			dst, bits := guarded(gd, make([]T, kept), first), guarded(gb, make([]byte, (kept+7)/8), first)
+			checkFilter(t, fmt.Sprintf("n=%d clear=%v", n, clear), dst, guarded(gs, src, first), bits, mask)
 		}
+	}
+}
+
+// checkFilter filters values and the mask itself.
+func checkFilter[T Number](t *testing.T, name string, dst, src []T, bits []byte, mask Bitmap) {
+	t.Helper()
+	s := Select(mask, Bitmap{}, len(src), false, 1, nil)
+	if s.Count() != len(dst) {
+		t.Fatalf("%s: %d rows are kept, want %d", name, s.Count(), len(dst))
+	}
+	filterValues(s, dst, src, 1)
+	s.Bits(bits, mask, 1)
+	at := 0
+	for i := range src {
+		if mask.Bit(i) {
+			if !same(dst[at], src[i]) {
+				t.Fatalf("%s: row %d is %v, want %v", name, at, dst[at], src[i])
+			}
+			at++
+		}
+	}
+	if got := (Bitmap{Data: bits}).Count(8 * len(bits)); got != len(dst) {
+		t.Fatalf("%s: %d bits are set, want %d", name, got, len(dst))
 	}
 }
 
@@ -397,4 +404,20 @@ func TestSIMDBits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkExact compares both ways to split with the windows.
+func checkExact[T Float](t *testing.T, name string, a []T, valid Bitmap) {
+	t.Helper()
+	var want Exact
+	addWindows(&want, a, valid)
+	want.carry()
+	for _, l := range []instructions{levelNone, level} {
+		var got Exact
+		withLevel(l, func() { addFloats(&got, a, valid) })
+		got.carry()
+		if got.chunk != want.chunk || got.special != want.special {
+			t.Fatalf("%s, level %d: sum %v, want %v", name, l, got.Round(), want.Round())
+		}
+	}
 }

@@ -5,6 +5,7 @@ package cpu
 import (
 	"fmt"
 	"testing"
+	"unsafe"
 )
 
 func TestSIMDArith(t *testing.T) {
@@ -29,30 +30,33 @@ func floatKernels[T Number]() []arithKernel[T] {
 	}
 }
 
-func simdIntegerCase[T Integer](t *testing.T) {
-	simdArithCase(t, append(floatKernels[T](),
-		arithKernel[T]{"add checked", AddChecked[T]}, arithKernel[T]{"sub checked", SubChecked[T]}, arithKernel[T]{"mul checked", MulChecked[T]}))
+func intKernels[T Integer]() []arithKernel[T] {
+	return append(floatKernels[T](),
+		arithKernel[T]{"add checked", AddChecked[T]}, arithKernel[T]{"sub checked", SubChecked[T]}, arithKernel[T]{"mul checked", MulChecked[T]})
+}
+
+func simdIntegerCase[T Integer](t *testing.T) { simdArithCase(t, intKernels[T]()) }
+
+func checkArith[T Number](t *testing.T, name string, k arithKernel[T], out, a, b []T) {
+	t.Helper()
+	want := make([]T, len(a))
+	var status Status
+	withLevel(levelNone, func() { status = k.run(want, a, b) })
+	if got := k.run(out, a, b); got != status {
+		t.Fatalf("%s, %s: status %d, want %d", name, k.name, got, status)
+	}
+	for i := range want {
+		if !same(out[i], want[i]) {
+			t.Fatalf("%s, %s: row %d is %v, want %v", name, k.name, i, out[i], want[i])
+		}
+	}
 }
 
 func simdArithCase[T Number](t *testing.T, kernels []arithKernel[T]) {
 	gd := newGuard(t)
-	check := func(name string, k arithKernel[T], out, a, b []T) {
-		t.Helper()
-		want := make([]T, len(a))
-		var status Status
-		withLevel(levelNone, func() { status = k.run(want, a, b) })
-		if got := k.run(out, a, b); got != status {
-			t.Fatalf("%s, %s: status %d, want %d", name, k.name, got, status)
-		}
-		for i := range want {
-			if !same(out[i], want[i]) {
-				t.Fatalf("%s, %s: row %d is %v, want %v", name, k.name, i, out[i], want[i])
-			}
-		}
-	}
 	simdInputs(t, func(name string, a, b []T, _ Bitmap) {
 		for _, k := range kernels {
-			check(name, k, guarded(gd, make([]T, len(a)), false), a, b)
+			checkArith(t, name, k, guarded(gd, make([]T, len(a)), false), a, b)
 		}
 	})
 	// Values that seldom fail, and one that does, alone and in any place; a
@@ -73,9 +77,9 @@ func simdArithCase[T Number](t *testing.T, kernels []arithKernel[T]) {
 		}
 		for _, k := range kernels {
 			name := fmt.Sprintf("round %d", round)
-			check(name, k, make([]T, n), a, b)
+			checkArith(t, name, k, make([]T, n), a, b)
 			at := r.IntN(3) * 32
-			check(name+", large", k, large[at:at+n], a, b)
+			checkArith(t, name+", large", k, large[at:at+n], a, b)
 			for _, first := range []bool{false, true} {
 				x, y := append([]T{}, a...), append([]T{}, b...)
 				want := make([]T, n)
@@ -95,4 +99,75 @@ func simdArithCase[T Number](t *testing.T, kernels []arithKernel[T]) {
 			}
 		}
 	}
+}
+
+// FuzzSIMD reads two columns and validity from data and tries every kernel with
+// every instruction set.
+func FuzzSIMD(f *testing.F) {
+	for kind := range kindCount {
+		f.Add([]byte("0123456789abcdef"), uint8(kind), uint8(3))
+		f.Add(make([]byte, 2100), uint8(kind), uint8(0))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, kind, off uint8) {
+		for l := levelAVX2; l <= detect(); l++ {
+			withLevel(l, func() {
+				switch kind % kindCount {
+				case 0:
+					fuzzInts[int8](t, data, int(off))
+				case 1:
+					fuzzInts[int16](t, data, int(off))
+				case 2:
+					fuzzInts[int32](t, data, int(off))
+				case 3:
+					fuzzInts[int64](t, data, int(off))
+				case 4:
+					fuzzInts[uint8](t, data, int(off))
+				case 5:
+					fuzzInts[uint16](t, data, int(off))
+				case 6:
+					fuzzInts[uint32](t, data, int(off))
+				case 7:
+					fuzzInts[uint64](t, data, int(off))
+				case 8:
+					fuzzFloats[float32](t, data, int(off))
+				default:
+					fuzzFloats[float64](t, data, int(off))
+				}
+			})
+		}
+	})
+}
+
+func fuzzInts[T Integer](t *testing.T, data []byte, off int) {
+	a, valid := fuzzColumns(t, data, off, intKernels[T]())
+	checkSum(t, "sum", a, valid)
+	checkSum(t, "dense sum", a, Bitmap{})
+}
+
+func fuzzFloats[T Float](t *testing.T, data []byte, off int) {
+	a, valid := fuzzColumns(t, data, off, floatKernels[T]())
+	checkExact(t, "sum", a, valid)
+	checkExact(t, "dense sum", a, Bitmap{})
+}
+
+// fuzzColumns repeats short data, so that whole vectors appear.
+func fuzzColumns[T Number](t *testing.T, data []byte, off int, kernels []arithKernel[T]) ([]T, Bitmap) {
+	if len(data) == 0 {
+		return nil, Bitmap{}
+	}
+	n, size := off+len(data)%512, int(unsafe.Sizeof(T(0)))
+	raw := repeated(data, 2*n*size+(n+off+7)/8+1)
+	a, b := make([]T, n), make([]T, n)
+	copy(bytesOf(a), raw)
+	copy(bytesOf(b), raw[n*size:])
+	valid := Bitmap{Data: raw[2*n*size:], Off: off % 8}
+	checkCompare(t, "compare", make([]uint64, (n+63)/64), a, b)
+	checkMinMax(t, "min max", a, valid)
+	checkMinMax(t, "dense min max", b, Bitmap{})
+	kept := valid.Count(n)
+	checkFilter(t, "filter", make([]T, kept), a, make([]byte, (kept+7)/8), valid)
+	for _, k := range kernels {
+		checkArith(t, "arithmetic", k, make([]T, n), a, b)
+	}
+	return a, valid
 }

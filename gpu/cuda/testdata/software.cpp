@@ -130,7 +130,10 @@ void run_block(unsigned threads, std::function<void()> body) {
         }
         if (warps) continue;
         for (unsigned i = 0; i < threads; i++) left |= block.fibers[i].state == Fiber::in_block;
-        if (!left) return;
+        if (!left) {
+            block.body = nullptr; // its code may be unloaded
+            return;
+        }
         for (unsigned i = 0; i < threads; i++)
             if (block.fibers[i].state == Fiber::in_block) resume(i);
     }
@@ -155,6 +158,7 @@ struct Stream {
                 busy = true;
             }
             if (!sticky) next();
+            next = nullptr;
             {
                 std::lock_guard<std::mutex> g(m);
                 busy = false;

@@ -19,7 +19,7 @@ var library struct {
 	handle uintptr
 	err    error
 
-	setMode, setOption, takeViolations, live, messages, poison, unpoison uintptr
+	setMode, setOption, takeViolations, live, messages, poison, unpoison, leaks uintptr
 }
 
 // Lib builds the emulator if it has to, loads it once for the process, and
@@ -52,6 +52,7 @@ func load() (uintptr, error) {
 		{&library.messages, "metalemu_messages"},
 		{&library.poison, "metalemu_poison"},
 		{&library.unpoison, "metalemu_unpoison"},
+		{&library.leaks, "metalemu_report_leaks"},
 	} {
 		if *row.address, err = purego.Dlsym(handle, row.name); err != nil {
 			return 0, fmt.Errorf("emulator: %w", err)
@@ -124,3 +125,8 @@ func Poison(p unsafe.Pointer, bytes int) { call(&library.poison, uintptr(p), uin
 
 // Unpoison makes the bytes usable again.
 func Unpoison(p unsafe.Pointer, bytes int) { call(&library.unpoison, uintptr(p), uintptr(bytes)) }
+
+// CheckLeaks reports, as violations of the kind leak, the classes of objects that the program has made and not
+// released. Call it before the program ends, when its devices are closed: Go programs end without a word to C libraries.
+// It returns the number of such classes.
+func CheckLeaks() int { return int(call(&library.leaks)) }

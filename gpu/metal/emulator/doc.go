@@ -17,10 +17,11 @@
 //	unrecognized-selector, bad-selector, bad-object, use-after-free, nil-message,
 //	no-pool, pool, nsstring, nsarray           the Objective-C runtime
 //	buffer, foreign-device, encoder, dispatch,
-//	blit, commit, event, fence, handler        the Metal API
+//	blit, commit, event, fence, handler, leak  the Metal API
 //	out-of-bounds, write-to-constant, poisoned,
 //	misaligned, uninitialised, data-race       memory, within a dispatch
 //	missing-barrier                            memory, between commands
+//	host-access                                memory, between a dispatch and the CPU
 //	divergent-barrier, divergent-simd,
 //	threadgroup-memory, division, timeout      control flow and limits
 //
@@ -28,6 +29,10 @@
 // each access; messages name the kernel, the buffer, the thread and the line
 // of MSL. Text that Metal's compiler would reject (double, 64-bit atomics,
 // simd_sum of long, other orders than relaxed ...) fails to compile.
+//
+// With a seed (option order above 1) several threadgroups of a checked dispatch
+// are resident and take turns at atomics, weak exchanges fail now and then, and
+// every violation names the seed.
 //
 // Buffers made with MTLResourceHazardTrackingModeUntracked are ordered by
 // barriers, fences, events and by what the host has seen complete; nothing
@@ -41,6 +46,8 @@
 //	opt=1                optimisation level of kernels
 //	order=0              order of what is not ordered: 0 forward, 1 backward,
 //	                     above: the seed of a permutation
+//	resident=0           threadgroups of a checked dispatch that take turns at
+//	                     atomics; 0 is 4 if order is above 1, else 1
 //	threads=2            OS threads of one unchecked dispatch
 //	simdstrict=1         all lanes must reach a SIMD-group operation
 //	nilstrict=0          1: a message to nil is a violation
@@ -48,8 +55,14 @@
 //	devices=1            devices that MTLCopyAllDevices lists (also METALEMU_DEVICES)
 //	delay_us=0           a command buffer starts this long after its commit
 //	status_lag_us=0      its status follows its last signal by this long
+//	line_writeback=0     1: a checked dispatch works on copies of its buffers and
+//	                     writes lines of 128 bytes back whole when it ends; what
+//	                     the CPU writes there, or where the kernel reads,
+//	                     meanwhile is a violation
+//	hold_us=0            it waits this long before it writes back
 //	fail_command=0       N: the N-th next command buffer fails; likewise
 //	                     fail_library, fail_pipeline, fail_alloc
+//	fail_pipeline_percent=0  of the pipelines fail to be made, by order's seed
 //	kernel_timeout_ms    a checked dispatch that runs longer fails
 //	event_timeout_ms     a command buffer that waits longer for an event fails
 //	lost=0               1: every command buffer fails

@@ -22,7 +22,7 @@ the smallest one above zero, less one in its bits. ` + maskedDoc,
 
 // exact keeps in registers 0 to 3 sums that begin at start and are always
 // between it and the neighbouring powers of two, so that what an addition
-// rounds away is representable; 4 to 7 add that up. See exactBlock in package
+// rounds away is representable; 4 to 7 add that up. See splitter in package
 // cpu for why nothing is lost.
 func (f *fn) exact(k kind, valid bool) {
 	const largest, smallest, magnitude, value = 12, 13, 15, 8

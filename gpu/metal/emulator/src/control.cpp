@@ -21,6 +21,7 @@ OptionRow option_rows[(int)Option::Count] = {
     {"sanitize", {1}},
     {"opt", {1}},
     {"order", {0}},
+    {"resident", {0}},
     {"threads", {2}},
     {"simdstrict", {1}},
     {"nilstrict", {0}},
@@ -28,10 +29,13 @@ OptionRow option_rows[(int)Option::Count] = {
     {"devices", {1}},
     {"delay_us", {0}},
     {"status_lag_us", {0}},
+    {"line_writeback", {0}},
+    {"hold_us", {0}},
     {"fail_command", {0}},
     {"fail_library", {0}},
     {"fail_pipeline", {0}},
     {"fail_alloc", {0}},
+    {"fail_pipeline_percent", {0}},
     {"kernel_timeout_ms", {60000}},
     {"event_timeout_ms", {20000}},
     {"lost", {0}},
@@ -115,10 +119,15 @@ std::string format(const char* fmt, ...) {
     return s;
 }
 
+std::string seed_note() {
+    int64_t seed = option(Option::Order);
+    return seed > 1 ? format(" [order=%ld]", (long)seed) : "";
+}
+
 void violation(const char* kind, const char* fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    std::string text = std::string(kind) + ": " + vformat(fmt, args);
+    std::string text = std::string(kind) + ": " + vformat(fmt, args) + seed_note();
     va_end(args);
     if (mode == kAbort) {
         fprintf(stderr, "metalemu: %s\n", text.c_str());

@@ -11,6 +11,7 @@ enum class Option {
     Sanitize,    // 1: kernels are instrumented and every access is checked
     Optimise,    // -O level of the kernels
     Order,       // 0 forward, 1 reverse, above: seed of a permutation
+    Resident,    // threadgroups of a checked dispatch that take turns at atomics; 0: 4 if `order` is above 1
     Threads,     // OS threads of one unchecked dispatch
     SimdStrict,  // 1: SIMD-group operations must be reached by all lanes
     NilStrict,   // 1: a message to nil is a violation
@@ -18,13 +19,16 @@ enum class Option {
     Devices,     // how many devices MTLCopyAllDevices lists
     DelayUs,     // a command buffer starts this long after its commit
     StatusLagUs, // the status follows the last signal by this long
-    FailCommand, // N: the N-th next command buffer fails
+    LineWriteback, // 1: dispatches work on copies of their buffers, see private_copy.h
+    HoldUs,        // such a dispatch waits this long before it writes back
+    FailCommand,   // N: the N-th next command buffer fails
     FailLibrary,
     FailPipeline,
     FailAlloc,
-    KernelTimeoutMs, // a checked dispatch that runs longer fails
-    EventTimeoutMs,  // a command buffer that waits longer for an event fails
-    Lost,            // 1: every command buffer fails
+    FailPipelinePercent, // of the pipelines fail to be made
+    KernelTimeoutMs,     // a checked dispatch that runs longer fails
+    EventTimeoutMs,      // a command buffer that waits longer for an event fails
+    Lost,                // 1: every command buffer fails
     Count
 };
 
@@ -36,6 +40,9 @@ bool countdown(Option o);
 // Reports a broken rule. In abort mode (the default) the process ends with the
 // message; in record mode the text is kept for metalemu_take_violations.
 void violation(const char* kind, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// " [order=N]" if the order of what is not ordered follows a seed.
+std::string seed_note();
 
 std::string format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,10 +1,8 @@
-// Runs a grid: threadgroup by threadgroup, SIMD-group by SIMD-group, in an order that
-// the option `order` chooses.
+// Runs a grid: its threadgroups one after the other, or several at a time that take turns.
 #include "worker.h"
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <numeric>
 #include <signal.h>
 #include <thread>
 
@@ -47,6 +45,9 @@ class WorkerPool {
     Worker* take() {
         std::unique_lock<std::mutex> lock(mutex_);
         released_.wait(lock, [&] { return !idle_.empty() || made_ < kMost; });
+        return take_locked(lock);
+    }
+    Worker* take_locked(std::unique_lock<std::mutex>& lock) {
         if (idle_.empty()) {
             made_++;
             lock.unlock();
@@ -55,6 +56,11 @@ class WorkerPool {
         Worker* w = idle_.back();
         idle_.pop_back();
         return w;
+    }
+    // nullptr if that would have to wait.
+    Worker* try_take() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        return idle_.empty() && made_ == kMost ? nullptr : take_locked(lock);
     }
     void give(Worker* w) {
         {
@@ -65,7 +71,7 @@ class WorkerPool {
     }
 
   private:
-    static constexpr int kMost = 8;
+    static constexpr int kMost = 16;
     std::mutex mutex_;
     std::condition_variable released_;
     std::vector<Worker*> idle_;
@@ -77,196 +83,7 @@ WorkerPool& worker_pool() {
     return p;
 }
 
-// The i-th of n things, for the option `order`: 0 forward, 1 backward, else permuted.
-struct Order {
-    Order(int64_t seed, uint32_t n) : seed(seed), n(n), step(1) {
-        if (seed < 2 || n < 2)
-            return;
-        step = (uint32_t)(seed % n) | 1;
-        while (std::gcd(step, n) != 1)
-            step += 2;
-    }
-    uint32_t at(uint32_t i) const {
-        if (seed == 1)
-            return n - 1 - i;
-        if (seed < 2 || n < 2)
-            return i;
-        return (uint32_t)(((uint64_t)i * step + (uint64_t)seed) % n);
-    }
-    int64_t seed;
-    uint32_t n, step;
-};
-
-// Runs the threads of a SIMD-group until each is at a threadgroup barrier or done.
-class SimdgroupRun {
-  public:
-    SimdgroupRun(Worker* w, uint32_t index, const Order& lanes, bool strict)
-        : w_(w), index_(index), lane_order_(lanes), first_(&w->fibers[index * kSimdWidth]),
-          width_((int)std::min(kSimdWidth, w->threads - index * kSimdWidth)), strict_(strict) {}
-
-    void run() {
-        while (!w_->failed) {
-            run_ready();
-            if (w_->failed)
-                return;
-            gather();
-            if (waiting_ == 0)
-                return;
-            if (strict_ && (mixed_ || at_barrier_ || waiting_ < width_)) {
-                report_divergence();
-                return;
-            }
-            complete();
-        }
-    }
-
-  private:
-    Worker* w_;
-    uint32_t index_;
-    const Order& lane_order_;
-    Fiber* first_;
-    int width_;
-    bool strict_;
-    Fiber* lanes_[kSimdWidth]; // that wait in the same SIMD-group operation
-    int waiting_ = 0, at_barrier_ = 0;
-    bool mixed_ = false;
-
-    void run_ready() {
-        for (uint32_t k = 0; k < kSimdWidth && !w_->failed; k++) {
-            auto i = (int)lane_order_.at(k);
-            if (i < width_ && first_[i].state <= FiberState::Ready)
-                resume(w_, &first_[i]);
-        }
-    }
-
-    void gather() {
-        waiting_ = at_barrier_ = 0;
-        mixed_ = false;
-        for (int i = 0; i < width_; i++) {
-            Fiber* f = &first_[i];
-            if (f->state == FiberState::ThreadgroupBarrier)
-                at_barrier_++;
-            if (f->state != FiberState::SimdOperation && f->state != FiberState::SimdBarrier)
-                continue;
-            // The source line tells operations apart: return addresses would not, because
-            // the compiler duplicates code.
-            const Fiber* l = lanes_[0];
-            if (waiting_ && (f->line != l->line || f->state != l->state || f->operation != l->operation))
-                mixed_ = true;
-            else
-                lanes_[waiting_++] = f;
-        }
-    }
-
-    void report_divergence() {
-        bool barrier = lanes_[0]->state == FiberState::SimdBarrier;
-        const char* others = at_barrier_ ? "at a threadgroup_barrier"
-                             : mixed_    ? "at another SIMD-group operation"
-                                         : "finished";
-        fail(w_, "divergent-simd",
-             format(
-                 "%s at program_source:%d reached by %d of %d threads of SIMD-group %u (others: %s), e.g. %s",
-                 barrier ? "simdgroup_barrier" : simd_name(lanes_[0]->operation), lanes_[0]->line, waiting_,
-                 width_, index_, others, describe(lanes_[0]).c_str()));
-    }
-
-    void complete() {
-        if (lanes_[0]->state == FiberState::SimdOperation) {
-            complete_simd(lanes_, waiting_, first_, width_);
-            return;
-        }
-        for (int i = 0; i < waiting_; i++) {
-            lanes_[i]->state = FiberState::Ready;
-            lanes_[i]->epoch[kDevice] += (lanes_[i]->flags & kMemDevice) != 0;
-            lanes_[i]->epoch[kShared] += (lanes_[i]->flags & kMemThreadgroup) != 0;
-        }
-    }
-};
-
-void prepare_threads(Worker* w) {
-    const Launch& l = *w->launch;
-    Size3 t = l.threads, g = w->group;
-    for (uint32_t i = 0; i < w->threads; i++) {
-        Fiber& f = w->fibers[i];
-        f.state = FiberState::New;
-        f.epoch[kDevice] = f.epoch[kShared] = 0;
-        ThreadContext& c = f.context;
-        c.position_in_threadgroup = {i % t.x, i / t.x % t.y, i / (t.x * t.y)};
-        c.threadgroup_position = g;
-        c.threads_per_threadgroup = t;
-        c.threadgroups_per_grid = l.groups;
-        // Positions wrap at 2^32, as on the GPU.
-        c.threads_per_grid = {l.groups.x * t.x, l.groups.y * t.y, l.groups.z * t.z};
-        c.position_in_grid = {g.x * t.x + c.position_in_threadgroup.x,
-                              g.y * t.y + c.position_in_threadgroup.y,
-                              g.z * t.z + c.position_in_threadgroup.z};
-        c.index_in_threadgroup = i;
-        c.lane = i % kSimdWidth;
-        c.simdgroup = i / kSimdWidth;
-        c.simdgroups = w->simdgroups;
-        c.simd_width = kSimdWidth;
-        c.buffers = w->buffer_pointers;
-        c.threadgroup_memory = w->shared_pointers;
-    }
-}
-
-void prepare_threadgroup(Worker* w) {
-    constexpr uint32_t kParameterIds = 1000000; // apart from the ids of declared variables
-    Launch& l = *w->launch;
-    w->epoch[kDevice] = w->epoch[kShared] = 1;
-    w->shared_used = w->shared_end = 0;
-    w->variables.clear();
-    for (int i = 0; i < kMaxBindings; i++)
-        w->buffer_pointers[i] = l.bindings[i].bound() ? l.bindings[i].data() : nullptr;
-    for (auto& p : l.kernel->parameters) {
-        if (p.kind == Parameter::kThreadgroup)
-            w->shared_pointers[p.index] = shared_memory(w, kParameterIds + (uint32_t)p.index,
-                                                        l.threadgroup_lengths[p.index], 16, p.name);
-    }
-    prepare_threads(w);
-}
-
-// Passes the barrier that all threads have reached; false when all are done (or failed).
-bool pass_barrier(Worker* w) {
-    uint32_t waiting = 0, done = 0, flags = kMemDevice | kMemThreadgroup;
-    const Fiber *first = nullptr, *elsewhere = nullptr;
-    for (uint32_t i = 0; i < w->threads; i++) {
-        const Fiber* f = &w->fibers[i];
-        if (f->state == FiberState::Done)
-            done++;
-        if (f->state != FiberState::ThreadgroupBarrier)
-            continue;
-        if (!first)
-            first = f;
-        if (f->line != first->line)
-            elsewhere = f;
-        flags &= f->flags;
-        waiting++;
-    }
-    if (!waiting)
-        return false;
-    if (done || elsewhere) {
-        fail(w, "divergent-barrier",
-             format(
-                 "threadgroup_barrier at program_source:%d reached by %u of %u threads (others %s), e.g. %s",
-                 first->line, waiting, w->threads, elsewhere ? "at another barrier" : "have returned",
-                 describe(elsewhere ? elsewhere : first).c_str()));
-        return false;
-    }
-    w->epoch[kDevice] += (flags & kMemDevice) != 0;
-    w->epoch[kShared] += (flags & kMemThreadgroup) != 0;
-    for (uint32_t i = 0; i < w->threads; i++)
-        w->fibers[i].state = FiberState::Ready;
-    return true;
-}
-
-void run_threadgroup(Worker* w, const Order& simdgroups, const Order& lanes, bool strict) {
-    prepare_threadgroup(w);
-    do {
-        for (uint32_t i = 0; i < w->simdgroups && !w->failed; i++)
-            SimdgroupRun(w, simdgroups.at(i), lanes, strict).run();
-    } while (!w->failed && pass_barrier(w));
-}
+constexpr int64_t kResident = 4; // threadgroups at a time, by default
 
 // What the OS threads of one dispatch share.
 struct GridRun {
@@ -277,52 +94,91 @@ struct GridRun {
     std::mutex mutex;
     std::string error;
 
+    // One OS thread's share.
     void work() {
-        Worker* w = worker_pool().take();
-        start(w);
+        Worker* lead = worker_pool().take();
+        std::vector<Worker*> team{lead};
+        Schedule schedule{(uint64_t)option(Option::Order)};
+        if (launch.kernel->module->checked)
+            add_residents(&team);
+        for (Worker* w : team)
+            start(w, lead, team.size() > 1 ? &schedule : nullptr);
+        if (lead->checked)
+            bind_ranges(lead);
         {
             FlushSubnormals mode;
-            auto groups = (uint32_t)launch.groups.count();
-            Order group_order(option(Option::Order), groups);
-            Order simdgroup_order(option(Option::Order), w->simdgroups);
-            Order lane_order(option(Option::Order), kSimdWidth);
-            bool strict = option(Option::SimdStrict) != 0;
-            for (uint32_t i = next++; i < groups && !failed; i = next++) {
-                uint32_t g = w->group_index = group_order.at(i);
-                w->group = {g % launch.groups.x, g / launch.groups.x % launch.groups.y,
-                            g / (launch.groups.x * launch.groups.y)};
-                run_threadgroup(w, simdgroup_order, lane_order, strict);
-                if (w->failed)
-                    failed = true;
-            }
+            run_team(team, &schedule);
         }
-        finish(w);
+        if (!failed && lead->checked && footprint)
+            lead->checks->shadow.collect(footprint);
+        for (Worker* w : team)
+            finish(w);
     }
 
-    void start(Worker* w) {
-        this_worker = w;
+    // Workers beyond the first, as far as the option `resident` asks for them and there are any.
+    void add_residents(std::vector<Worker*>* team) {
+        int64_t wanted = option(Option::Resident);
+        if (!wanted)
+            wanted = option(Option::Order) > 1 ? kResident : 1;
+        if (wanted < 2)
+            return;
+        wanted = std::min(wanted, (int64_t)launch.groups.count());
+        while ((int64_t)team->size() < wanted) {
+            Worker* w = worker_pool().try_take();
+            if (!w)
+                return;
+            team->push_back(w);
+        }
+    }
+
+    void run_team(std::vector<Worker*> team, Schedule* schedule) {
+        auto groups = (uint32_t)launch.groups.count();
+        int64_t seed = option(Option::Order);
+        Order group_order(seed, groups);
+        Orders orders{Order(seed, team[0]->simdgroups), Order(seed, kSimdWidth),
+                      option(Option::SimdStrict) != 0};
+        while (!team.empty() && !failed) {
+            uint32_t turn = schedule->choose((uint32_t)team.size());
+            Worker* w = this_worker = team[turn];
+            if (!w->active) {
+                uint32_t i = next++;
+                if (i >= groups) {
+                    team.erase(team.begin() + turn);
+                    continue;
+                }
+                begin_threadgroup(w, group_order.at(i));
+            }
+            step_threadgroup(w, orders);
+            if (w->failed)
+                fail_grid(w);
+        }
+        this_worker = nullptr;
+    }
+
+    void fail_grid(Worker* w) {
+        failed = true;
+        std::lock_guard<std::mutex> lock(mutex);
+        error = w->error;
+    }
+
+    void start(Worker* w, Worker* lead, Schedule* schedule) {
+        w->checks = &lead->own_checks;
+        w->schedule = schedule;
+        w->active = false;
         w->launch = &launch;
         w->checked = launch.kernel->module->checked;
-        w->deadline = seconds_now() + (double)option(Option::KernelTimeoutMs) * 1e-3;
+        w->own_checks.deadline = seconds_now() + (double)option(Option::KernelTimeoutMs) * 1e-3;
         w->failed = false;
         w->error.clear();
-        w->reported.clear();
+        w->own_checks.reported.clear();
         w->threads = (uint32_t)launch.threads.count();
         w->simdgroups = (w->threads + kSimdWidth - 1) / kSimdWidth;
-        if (w->checked)
-            bind_ranges(w);
     }
 
     void finish(Worker* w) {
-        if (w->failed) {
-            std::lock_guard<std::mutex> lock(mutex);
-            error = w->error;
-        } else if (w->checked && footprint) {
-            w->shadow.collect(footprint);
-        }
-        w->shadow.clear();
+        w->own_checks.shadow.clear();
         w->launch = nullptr;
-        this_worker = nullptr;
+        w->schedule = nullptr;
         worker_pool().give(w);
     }
 };

@@ -14,6 +14,7 @@ __attribute__((constructor)) static void define_classes() {
     define_command_buffer();
     define_device();
     define_library();
+    end_of_setup();
 }
 
 } // namespace emu

@@ -98,5 +98,8 @@ double seconds_now();
 
 // True if any byte of the range was poisoned by metalemu_poison.
 bool is_poisoned(uintptr_t begin, uintptr_t end);
+// Marks a copy of [begin, end) as the original is marked.
+void copy_poison(uintptr_t begin, uintptr_t end, uintptr_t to);
+void unpoison(uintptr_t begin, uintptr_t end);
 
 } // namespace emu

@@ -1,5 +1,6 @@
 // Executes the commands of a pass.
 #include "metal.h"
+#include "private_copy.h"
 #include <algorithm>
 #include <cstring>
 
@@ -41,8 +42,16 @@ void run_dispatch(CommandBufferState& s, Launch& l, Footprint* footprint) {
             return;
     }
     std::string error;
+    std::unique_ptr<PrivateCopy> copy;
+    if (option(Option::LineWriteback) && l.kernel->module->checked)
+        copy.reset(new PrivateCopy(&l));
     if (!run_grid(l, footprint, &error))
         fail_buffer(s, kPageFault, error);
+    if (s.failed || !copy)
+        return;
+    std::string finding = copy->write_back(l.kernel->name, footprint);
+    if (!finding.empty())
+        fail_buffer(s, kInternal, "host-access: " + finding);
 }
 
 // Uses of tracked buffers between encoders are ordered by Metal itself; they are not compared.

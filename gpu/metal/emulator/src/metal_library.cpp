@@ -50,12 +50,19 @@ Object* new_function(Library* l, SEL, Object* name) {
     return f;
 }
 
+// Some virtual devices fail to make pipelines now and then.
+bool fails_at_random() {
+    static std::atomic<uint64_t> made{0};
+    return (int64_t)scramble((uint64_t)option(Option::Order), made++, 100) <
+           option(Option::FailPipelinePercent);
+}
+
 Object* new_pipeline(Device* d, SEL, Function* f, Object** error) {
     set_error(error, nullptr);
     const char* what = "newComputePipelineStateWithFunction:error:";
     if (!expect_object(f, metal.function, what) || !same_device(d, f->device, what))
         return nullptr;
-    if (countdown(Option::FailPipeline)) {
+    if (countdown(Option::FailPipeline) || fails_at_random()) {
         set_error(error, ns_error("AGXMetalEmulated", kPipelineInternal,
                                   "Compiler encountered an internal error (injected)"));
         return nullptr;

@@ -174,7 +174,8 @@ Flags flags_for(bool fast_math, bool checked) {
     if (checked) {
         // The call-outs of the instrumentation are implemented in tsan.cpp; linking with
         // this flag would bring the real runtime.
-        f.compile.push_back("-fsanitize=thread");
+        f.compile.push_back("-fsanitize=thread,alignment");
+        f.compile.push_back("-fsanitize-coverage=trace-pc"); // a call in each block: see check_time
         f.compile.push_back("-ftrivial-auto-var-init=pattern");
         for (auto name : {"memcpy", "memmove", "memset"})
             f.link.push_back(std::string("-Wl,--wrap=") + name);

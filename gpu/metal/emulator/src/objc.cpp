@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <sys/mman.h>
 #include <unordered_map>
@@ -251,6 +252,30 @@ EMU_API void metalemu_message_to_nil(SEL s) {
 // The number of messages sent so far.
 EMU_API uint64_t metalemu_messages() {
     return message_count.load();
+}
+
+// Objects that are there before the program makes any.
+static uint32_t last_own_object = 0;
+
+void end_of_setup() {
+    last_own_object = runtime().serial - 1;
+}
+
+// Reports, by class, what the program has made or retained and not released.
+EMU_API uint64_t metalemu_report_leaks() {
+    Runtime& rt = runtime();
+    std::map<std::string, std::pair<uint64_t, uint32_t>> leaks; // by class: count, serial of the first
+    for (size_t i = 0; i < rt.used; i++) {
+        auto o = (Object*)(rt.slots + i * kSlotSize);
+        if (!is_alive(o) || is_class(o) || (o->serial <= last_own_object && o->references == 1))
+            continue;
+        auto& leak = leaks.emplace(o->isa->name, std::make_pair(0, o->serial)).first->second;
+        leak.first++;
+    }
+    for (auto& l : leaks)
+        violation("leak", "%lu objects of class %s were not released, e.g. #%u",
+                  (unsigned long)l.second.first, l.first.c_str(), l.second.second);
+    return leaks.size();
 }
 
 // Live objects of a class; -1 if there is no such class.

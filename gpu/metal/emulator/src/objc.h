@@ -39,6 +39,7 @@ const char* class_name(const Object* o);
 void* find_method(const Object* o, SEL s);
 const char* selector_name(SEL s);
 Class* class_named(const char* name);
+void end_of_setup(); // what is alive now is no leak
 
 // A new object with one reference.
 template <class T> T* make(Class* c) {

@@ -1,5 +1,6 @@
 // Poisoned bytes: memory that belongs to a buffer and that no kernel and no copy may touch.
 #include "kernel.h"
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -42,6 +43,22 @@ bool is_poisoned(uintptr_t begin, uintptr_t end) {
     return it != m.begin() && (--it)->second > begin;
 }
 
+void copy_poison(uintptr_t begin, uintptr_t end, uintptr_t to) {
+    std::lock_guard<std::mutex> lock(poison_mutex);
+    std::map<uintptr_t, uintptr_t> copies;
+    for (auto& p : poisoned()) {
+        uintptr_t b = std::max(p.first, begin), e = std::min(p.second, end);
+        if (b < e)
+            copies[b - begin + to] = e - begin + to;
+    }
+    poisoned().insert(copies.begin(), copies.end());
+}
+
+void unpoison(uintptr_t begin, uintptr_t end) {
+    std::lock_guard<std::mutex> lock(poison_mutex);
+    unpoison_locked(begin, end);
+}
+
 // Marks bytes that no kernel and no copy may touch, such as the slack behind an allocation.
 EMU_API void metalemu_poison(uintptr_t address, uint64_t length) {
     if (!length)
@@ -52,8 +69,7 @@ EMU_API void metalemu_poison(uintptr_t address, uint64_t length) {
 }
 
 EMU_API void metalemu_unpoison(uintptr_t address, uint64_t length) {
-    std::lock_guard<std::mutex> lock(poison_mutex);
-    unpoison_locked(address, address + length);
+    unpoison(address, address + length);
 }
 
 } // namespace emu

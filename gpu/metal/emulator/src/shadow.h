@@ -7,22 +7,37 @@
 
 namespace emu {
 
-// The history of a word of 4 bytes, or of one byte where a kernel has made an access of
-// less than a word. Masks have a bit for each byte. Threads are numbered from 1 over the
-// grid; an epoch counts barriers of the threadgroup, a step those of the SIMD-group.
-struct Cell {
-    uint32_t writer, reader;
-    uint32_t write_epoch, read_epoch;
-    uint32_t write_step, read_step;
-    uint8_t write_mask : 4, read_mask : 4;
-    uint8_t shared_read : 4;  // read by several threads of one threadgroup with no barrier between
-    uint8_t foreign_read : 4; // read by several threadgroups
-    uint8_t write_atomic : 1, read_atomic : 1;
-    uint8_t any_write : 4; // since the dispatch (the threadgroup) began
-    uint8_t any_read : 4, any_atomic : 4;
+// The last access of a kind. Threads are numbered from 1 over the grid (0: none); an epoch
+// counts barriers of the threadgroup, a step those of the SIMD-group. Both stop at
+// kManyBarriers.
+struct LastAccess {
+    uint32_t thread;
+    uint16_t epoch, step;
+};
+constexpr uint32_t kManyBarriers = 0xffff;
 
-    // The history of byte b of a word.
-    Cell of_byte(int b) const;
+// What is known of the accesses before the last of its kind.
+enum : uint8_t {
+    kManyLanes = 1,       // another thread of its SIMD-group made one in this epoch and step
+    kManySimdgroups = 2,  // one of another SIMD-group in this epoch
+    kManyThreadgroups = 4 // one of another threadgroup in this dispatch
+};
+
+enum AccessKind { kPlainWrite, kPlainRead, kAtomicWrite, kAtomicRead, kAccessKinds };
+
+// The history of a word of 4 bytes, or of one byte where a kernel has made an access of
+// less than a word.
+struct Cell {
+    LastAccess last[kAccessKinds];
+    uint8_t many[kAccessKinds / 2]; // four bits for each kind
+    uint8_t touched;                // a bit for each kind, since the dispatch (the threadgroup) began
+
+    uint8_t many_of(AccessKind k) const { return many[k / 2] >> (k % 2 * 4) & 15; }
+    void set_many(AccessKind k, uint8_t bits) {
+        int shift = k % 2 * 4;
+        many[k / 2] = (uint8_t)((many[k / 2] & ~(15 << shift)) | bits << shift);
+    }
+    bool written() const { return touched & (1 << kPlainWrite | 1 << kAtomicWrite); }
 };
 
 constexpr size_t kShadowBytes = 1024; // memory that one page of shadow covers

@@ -2,6 +2,7 @@
 // implemented here instead of by the ThreadSanitizer runtime: one mechanism finds races,
 // accesses out of bounds and uninitialised threadgroup memory, inside the Go process.
 #include "worker.h"
+#include <algorithm>
 
 #define CALLER __builtin_return_address(0)
 
@@ -15,9 +16,15 @@ EMU_API void __tsan_vptr_read(void**) {}
 EMU_API void __tsan_atomic_thread_fence(int) {}
 EMU_API void __tsan_atomic_signal_fence(int) {}
 
-// The compiler tells accesses that it knows to be aligned from those that may be not.
+// Called in each basic block of a checked kernel: a loop without accesses is noticed too.
+EMU_API void __sanitizer_cov_trace_pc() {
+    emu::check_time();
+}
+
+// The compiler tells accesses that it knows to be aligned from those that may be not. What
+// it takes apart, such as a vector, comes to __ubsan_handle_type_mismatch_v1.
 static void check_aligned(void* p, uint32_t size, bool write, void* pc) {
-    emu::check_alignment(p, size < 8 ? size : 8, size, write, pc);
+    emu::check_alignment(p, size < 8 ? size : 8, write ? "write" : "read", pc);
     check_access(p, size, write, false, pc);
 }
 
@@ -81,9 +88,11 @@ EMU_API void* __tsan_memset(void* to, int value, unsigned long n) {
     return memset(to, value, n);
 }
 
-// A read-modify-write counts as an atomic read and an atomic write.
+// Before each atomic other threads may run. A read-modify-write counts as an atomic read
+// and an atomic write.
 #define MODIFY(bits, T, name)                                                                                \
     EMU_API T __tsan_atomic##bits##_##name(volatile T* p, T v, int) {                                        \
+        emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, false, true, CALLER);                                               \
         check_access((void*)p, bits / 8, true, true, CALLER);                                                \
         return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                                                      \
@@ -91,16 +100,23 @@ EMU_API void* __tsan_memset(void* to, int value, unsigned long n) {
 #define __atomic_exchange(p, v, order) __atomic_exchange_n(p, v, order)
 #define COMPARE_EXCHANGE(bits, T, name, weak)                                                                \
     EMU_API int __tsan_atomic##bits##_compare_exchange_##name(volatile T* p, T* expected, T v, int, int) {   \
+        emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, false, true, CALLER);                                               \
         check_access((void*)p, bits / 8, true, true, CALLER);                                                \
+        if (weak && emu::fails_spuriously()) {                                                               \
+            *expected = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                \
+            return 0;                                                                                        \
+        }                                                                                                    \
         return __atomic_compare_exchange_n(p, expected, v, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
     }
 #define ATOMICS(bits, T)                                                                                     \
     EMU_API T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
+        emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, false, true, CALLER);                                               \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
     }                                                                                                        \
     EMU_API void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                      \
+        emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, true, true, CALLER);                                                \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                            \
     }                                                                                                        \
@@ -117,14 +133,28 @@ ATOMICS(16, uint16_t)
 ATOMICS(32, uint32_t)
 ATOMICS(64, uint64_t)
 
-// Divisions: by zero, and the least integer by -1. The result is unspecified in MSL, and
-// the host would trap.
-struct DivisionSite {
+// Where the compiler's own checks stand in the text.
+struct Site {
     const char* file;
     uint32_t line, column;
 };
 
-EMU_API void __ubsan_handle_divrem_overflow(const DivisionSite* site, unsigned long, unsigned long divisor) {
+// A value of some type used at an address that is no multiple of its alignment.
+struct TypeMismatch {
+    Site site;
+    const void* type;
+    uint8_t log_alignment, kind;
+};
+
+EMU_API void __ubsan_handle_type_mismatch_v1(const TypeMismatch* data, void* address) {
+    constexpr uint64_t kMost = 16; // more than any Metal device asks for
+    emu::check_alignment(address, std::min(kMost, (uint64_t)1 << data->log_alignment), "use of a value",
+                         CALLER);
+}
+
+// Divisions: by zero, and the least integer by -1. The result is unspecified in MSL, and
+// the host would trap.
+EMU_API void __ubsan_handle_divrem_overflow(const Site* site, unsigned long, unsigned long divisor) {
     emu::Worker* w = emu::this_worker;
     const char* what = divisor ? "division of the least integer by -1" : "division by zero";
     emu::fail(

@@ -1,8 +1,8 @@
-// One OS thread's share of the emulated GPU: it runs threadgroups, one at a time, with a
-// fiber for each of their threads.
+// A threadgroup while it runs, with a fiber for each of its threads.
 #pragma once
 #include "kernel.h"
 #include "shadow.h"
+#include <numeric>
 #include <unordered_set>
 
 namespace emu {
@@ -41,6 +41,37 @@ struct SharedVariable {
     bool split; // its history is kept by bytes
 };
 
+// The choices of a dispatch whose threads take turns at atomics; the same for the same seed.
+struct Schedule {
+    uint64_t seed = 0, round = 0;
+    uint32_t choose(uint32_t n) { return n < 2 ? 0 : scramble(seed, round++, n); }
+};
+
+// The i-th of n things, for the option `order`: 0 forward, 1 backward, else permuted.
+struct Order {
+    Order(int64_t seed, uint32_t n) : seed(seed), n(n), step(1) {
+        if (seed < 2 || n < 2)
+            return;
+        step = (uint32_t)(seed % n) | 1;
+        while (std::gcd(step, n) != 1)
+            step += 2;
+    }
+    uint32_t at(uint32_t i) const {
+        if (seed == 1)
+            return n - 1 - i;
+        if (seed < 2 || n < 2)
+            return i;
+        return (uint32_t)(((uint64_t)i * step + (uint64_t)seed) % n);
+    }
+    int64_t seed;
+    uint32_t n, step;
+};
+
+struct Orders {
+    Order simdgroups, lanes;
+    bool strict; // option simdstrict
+};
+
 // A device range that the running kernel may touch.
 struct BoundRange {
     uint8_t* begin;
@@ -51,6 +82,17 @@ struct BoundRange {
     bool inlined; // setBytes
 };
 
+// What the checker knows of one dispatch, whichever of its threadgroups runs.
+struct Checks {
+    std::vector<BoundRange> ranges;
+    Shadow shadow;
+    std::unordered_set<std::string> reported; // each finding once
+    uint64_t ticks = 0;                       // towards the next look at the clock
+    double deadline = 0;
+};
+
+// Holds one threadgroup, then the next. A checked dispatch may use several at a time, which
+// take turns at atomics.
 struct Worker {
     Worker();
 
@@ -74,15 +116,15 @@ struct Worker {
     void* buffer_pointers[kMaxBindings];
     void* shared_pointers[kMaxBindings];
 
-    std::vector<BoundRange> ranges;
-    Shadow shadow;
-
-    uint64_t accesses = 0;
-    double deadline = 0; // of the dispatch
+    Checks own_checks;
+    Checks* checks = &own_checks; // those of the dispatch: of its first worker
+    Schedule* schedule = nullptr; // not null: threads take turns at atomics
+    bool parked[kMaxThreads /
+                kSimdWidth]; // SIMD-groups that wait for a barrier of the threadgroup, or are done
+    bool active = false;     // holds a threadgroup that is not done
 
     bool failed = false;
     std::string error;
-    std::unordered_set<std::string> reported; // each finding once a dispatch
 
     uint32_t global_thread(const Fiber* f) const {
         return group_index * threads + f->context.index_in_threadgroup + 1;
@@ -91,6 +133,25 @@ struct Worker {
 
 // The worker of this OS thread while it runs a grid.
 extern thread_local Worker* this_worker;
+
+// An access of a kernel.
+struct Access {
+    Worker* w;
+    Fiber* f;
+    uint8_t* address;
+    uint32_t size;
+    bool write, atomic;
+    void* pc;
+    const BoundRange* range = nullptr; // what it touches: one of these
+    SharedVariable* variable = nullptr;
+
+    AccessKind kind() const {
+        return atomic ? write ? kAtomicWrite : kAtomicRead : write ? kPlainWrite : kPlainRead;
+    }
+    std::string name() const;
+    void report(const char* kind, const std::string& what, const std::string& tail = "") const;
+    [[noreturn]] void stop(const char* kind, const std::string& what) const;
+};
 
 // fiber.cpp
 void resume(Worker* w, Fiber* f);
@@ -101,12 +162,23 @@ void yield_fiber(Worker* w, Fiber* f);
 const char* simd_name(int operation);
 void complete_simd(Fiber** lanes, int count, const Fiber* base, int width);
 
+// schedule.cpp
+void begin_threadgroup(Worker* w, uint32_t index);
+void step_threadgroup(Worker* w,
+                      const Orders& orders); // until it is done, it has failed or others are to run
+void switch_point();                         // others may run before the atomic that follows
+bool fails_spuriously();
+
+// race.cpp
+bool visit_cell(const Access& a, Cell& c, MemorySpace space); // false after a finding
+
 // check.cpp
 void bind_ranges(Worker* w);
 void* shared_memory(Worker* w, uint32_t id, uint64_t size, uint64_t align, const char* name);
+void check_time();
 void fail(Worker* w, const char* kind, const std::string& message);
 std::string describe(const Fiber* f);
-void check_alignment(void* address, uint32_t alignment, uint32_t size, bool write, void* pc);
+void check_alignment(void* address, uint64_t alignment, const char* what, void* pc);
 void check_access(void* address, uint32_t size, bool write, bool atomic, void* pc);
 
 // trace.cpp: the MSL line of a code address.
