@@ -3,6 +3,8 @@ package computetest
 import (
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/broadhead-go/broadhead/compute"
 )
 
@@ -36,6 +38,12 @@ var Table = []Row{
 	{Name: "multiply_unchecked", Types: multiplyTypes, Oracle: arithmetic("mul", false)},
 	{Name: "divide", Types: divideTypes, Oracle: arithmetic("div", true)},
 	{Name: "divide_unchecked", Types: divideTypes, Oracle: arithmetic("div", false)},
+	{Name: "bit_wise_xor", Types: twins(integers...), Oracle: each(ofFirst, func(a, b any) (any, error) {
+		if x, ok := a.(int64); ok {
+			return x ^ b.(int64), nil
+		}
+		return a.(uint64) ^ b.(uint64), nil
+	})},
 
 	{Name: "equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o == 0 }, false)},
 	{Name: "not_equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o != 0 }, true)},
@@ -83,3 +91,6 @@ func rowOf(name string) *Row {
 	i := slices.IndexFunc(Table, func(r Row) bool { return r.Name == name })
 	return &Table[i]
 }
+
+// ofFirst is the rule of functions whose arguments have the type of the result.
+func ofFirst(in []arrow.DataType) ([]arrow.DataType, arrow.DataType, error) { return in, in[0], nil }
