@@ -12,7 +12,7 @@ const (
 
 // advise lists what the report lacks and how to get it.
 func advise(r *report) []advice {
-	out := adviseDevice(r)
+	out := append(adviseDevice(r), adviseSelfCheck(r)...)
 	if r.Machine.OS == "linux" && r.Compiler.Error != "" {
 		out = append(out, advice{"a C++ compiler, for the Metal emulator, which only tests need: " + r.Compiler.Error, compilerHow})
 	}

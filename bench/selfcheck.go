@@ -42,10 +42,7 @@ func runSelfCheck(ctx context.Context, out, progress io.Writer, quick, asJSON bo
 		return fmt.Errorf("doctor --metal: %w", err)
 	}
 	name := dev.Info().Name
-	version := r.Program.Version
-	if r.Program.Revision != "" {
-		version += " " + r.Program.Revision
-	}
+	version := versionOf(r.Program)
 	if v, found := metal.LoadVerdict(name, metalDriver, version); found {
 		r.Earlier = &v
 	}
@@ -144,4 +141,33 @@ func readSuite(out io.Reader) (found []metal.Finding) {
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// adviseSelfCheck asks for a self-check where a GPU is used that none was made on.
+func adviseSelfCheck(r *report) []advice {
+	if r.Chosen.Driver != metalDriver || metalDriver == emulatorName {
+		return nil
+	}
+	var model string
+	for _, d := range r.Devices {
+		if d.Name == r.Chosen.Device {
+			model = d.Model
+		}
+	}
+	v, found := metal.LoadVerdict(model, metalDriver, versionOf(r.Program))
+	switch {
+	case !found:
+		return []advice{{"a self-check of Metal on this machine: the driver was written without a Mac", "go run ./bench doctor --metal"}}
+	case !v.OK:
+		return []advice{{"a good self-check of Metal: " + strings.Join(v.Failed, "; "), reportHow}}
+	}
+	return nil
+}
+
+// versionOf is what a verdict holds for, of this module.
+func versionOf(p program) string {
+	if p.Revision != "" {
+		return p.Version + " " + p.Revision
+	}
+	return p.Version
 }

@@ -13,3 +13,5 @@ var errNoMetal = errors.New("doctor --metal: there is no Metal here: it needs ma
 func runSelfCheck(context.Context, io.Writer, io.Writer, bool, bool) error { return errNoMetal }
 
 func runPart(context.Context, string, bool, io.Writer) error { return errNoMetal }
+
+func adviseSelfCheck(*report) []advice { return nil }

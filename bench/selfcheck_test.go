@@ -25,7 +25,6 @@ func TestMain(m *testing.M) {
 }
 
 func TestSelfCheckOnEmulator(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", cacheWithEmulator(t))
 	out := runDoctor(t, "--metal", "--quick")
 	for _, want := range []string{
 		"on the emulator: this says nothing about a Mac", "OS build", "Emulated Metal device", "selectors", "limits", "commands",
@@ -36,18 +35,6 @@ func TestSelfCheckOnEmulator(t *testing.T) {
 	require.NotContains(t, out, "WRONG")
 	require.NotContains(t, out, "is kept in", "a quick check is no verdict")
 	require.Equal(t, 2, strings.Count(out, "```"), "it can be pasted")
-}
-
-// cacheWithEmulator is a cache folder that has the emulator but no verdicts.
-func cacheWithEmulator(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	dir := t.TempDir()
-	require.NoError(t, os.MkdirAll(dir+"/broadhead", 0o700))
-	require.NoError(t, os.MkdirAll(cache+"/broadhead/emulator", 0o700))
-	require.NoError(t, os.Symlink(cache+"/broadhead/emulator", dir+"/broadhead/emulator"))
-	return dir
 }
 
 // TestSelfCheckReportsFaults has the device fail: each part says so, and so does the process.
