@@ -29,7 +29,8 @@ var checkedTypes = []arrow.DataType{
 	arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64,
 }
 
-// checkFunctions calls every function that has kernels, on every type and with every combination of nulls. The first call
+// checkFunctions calls every function that has kernels, on every type, with every combination of nulls and with lengths
+// that only the device knows; and one on dictionaries. The first call
 // of each makes package compute compare the device with the CPU on rows that are likely to differ (its admission).
 func checkFunctions(ctx context.Context, quick bool, emit func(metal.Finding)) error {
 	dev, err := gpu.Open(metalDriver)
@@ -53,7 +54,22 @@ func checkFunctions(ctx context.Context, quick bool, emit func(metal.Finding)) e
 		}
 		emit(checkFunction(ctx, dev, c.Function, function.Arity().NArgs, quick))
 	}
+	start := time.Now()
+	calls, err := checkDictionaries(ctx, dev, quick)
+	f := metal.Finding{Part: "functions", Name: "dictionaries", OK: err == nil && calls > 0, Detail: agreed(calls), Took: time.Since(start)}
+	if err != nil {
+		f.Detail = err.Error()
+	}
+	emit(f)
 	return nil
+}
+
+// agreed says how many calls there were.
+func agreed(calls int) string {
+	if calls == 0 {
+		return "the device was asked nothing"
+	}
+	return plural(calls, "call") + " on the device, as on the CPU"
 }
 
 // checkFunction tries one function.
@@ -76,15 +92,12 @@ func checkFunction(ctx context.Context, dev gpu.Device, name string, arity int, 
 			calls += called
 		}
 	}
-	f.OK, f.Detail, f.Took = calls > 0, plural(calls, "call")+" on the device, as on the CPU", time.Since(start)
-	if calls == 0 {
-		f.Detail = "the device was asked nothing"
-	}
+	f.OK, f.Detail, f.Took = calls > 0, agreed(calls), time.Since(start)
 	return f
 }
 
-// checkCall makes one call if the device is to answer it, and says how many that were. It is an error if the CPU had to.
-// Bit i of nulls says whether argument i has nulls.
+// checkCall makes one call if the device is to answer it, and one on filtered columns, and says how many that were. It is
+// an error if the CPU had to answer. Bit i of nulls says whether argument i has nulls.
 func checkCall(ctx context.Context, dev gpu.Device, name string, arity int, t arrow.DataType, nulls int) (int, error) {
 	var args []compute.Datum
 	for i := range arity {
@@ -99,17 +112,11 @@ func checkCall(ctx context.Context, dev gpu.Device, name string, arity int, t ar
 		defer column.Release()
 		args = append(args, compute.NewDatumWithoutOwning(column))
 	}
-	d, err := compute.Explain(ctx, name, nil, args...)
-	if err != nil || d.Device != metalDriver {
-		return 0, nil // not a type of this function, or one that has no kernel
+	called, err := callOnDevice(ctx, dev, name, args)
+	if called == 0 || err != nil || name == "filter" {
+		return called, err
 	}
-	a := watch(name, dev)
-	out, err := compute.CallFunction(ctx, name, nil, args...)
-	if err != nil {
-		return 0, err
-	}
-	out.Release()
-	return 1, a.err()
+	return called + 1, checkChain(ctx, dev, name, arity, args[0])
 }
 
 // checkColumn has the values 1 to 7 in turn, which no function fails on.

@@ -45,8 +45,8 @@ func recordReduce(r *recorder, key msl.Key, c *part, partials *place, first, gro
 	}
 	valid := &c.valid
 	nullable := c.nullable
-	if count && c.like != nil {
-		// the argument is its own validity
+	if count && c.like != nil && c.count == nil {
+		// an input that is only counted is its own validity; what a filter of this batch left is not
 		valid, nullable, params.Valid = &c.values, true, c.off
 	}
 	if nullable {

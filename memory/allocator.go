@@ -77,20 +77,23 @@ func New(dev gpu.Device, opts ...Option) *Allocator {
 // Device returns what New was given.
 func (a *Allocator) Device() gpu.Device { return a.dev }
 
-// Allocate returns n zero bytes that start on a 128-byte line; the capacity is the whole block. Allocate(0) is legal
-// and takes no memory.
+// Allocate returns n zero bytes that start on a 128-byte line; the rest of the last line is theirs and zero too.
+// Allocate(0) is legal and takes no memory.
 //
 // It panics with an error if n is negative, and with one that wraps gpu.ErrOutOfMemory if there is no memory, as
 // arrow-go's allocators do.
 func (a *Allocator) Allocate(n int) []byte {
-	b, dirty, err := a.allocate(n)
+	t, err := a.allocate(n)
 	if err != nil {
 		panic(err)
 	}
-	if dirty {
-		clear(b[:padded(n)])
+	if n == 0 {
+		return []byte{}
 	}
-	return b
+	if t.dirty {
+		clear(t.bytes(padded(n)))
+	}
+	return t.bytes(n)
 }
 
 // AllocateUninitialized is Allocate without the clearing: the bytes may be those of an earlier column. The caller
@@ -106,32 +109,31 @@ func (a *Allocator) AllocateUninitialized(n int) []byte {
 // TryAllocateUninitialized is AllocateUninitialized that returns the error: one that wraps gpu.ErrOutOfMemory when the
 // device, the system or the limit has no room, gpu.ErrClosed after Close.
 func (a *Allocator) TryAllocateUninitialized(n int) ([]byte, error) {
-	b, _, err := a.allocate(n)
+	t, err := a.allocate(n)
 	if err != nil {
 		return nil, err
 	}
-	if poisoned {
-		poison(b[:cap(b)])
+	if n == 0 {
+		return []byte{}, nil
 	}
-	return b, nil
+	if poisoned {
+		poison(t.bytes(t.span.size))
+	}
+	return t.bytes(n), nil
 }
 
-// allocate returns n bytes and whether they may be other than zero.
-func (a *Allocator) allocate(n int) (b []byte, dirty bool, err error) {
+// allocate takes a block for n bytes; none if n is 0.
+func (a *Allocator) allocate(n int) (t taken, err error) {
 	if n <= 0 {
 		if n < 0 {
-			return nil, false, fmt.Errorf("memory: cannot allocate %d bytes", n)
+			err = fmt.Errorf("memory: cannot allocate %d bytes", n)
 		}
-		return []byte{}, false, nil
+		return t, err
 	}
-	t, err := a.take(n)
-	if err != nil {
-		return nil, false, err
-	}
-	if poisoned && t.used {
+	if t, err = a.take(n); err == nil && poisoned && t.used {
 		checkPoison(t.bytes(t.span.size))
 	}
-	return t.bytes(n), t.dirty, nil
+	return t, err
 }
 
 // padded is n bytes and the rest of the last line, which belongs to the same block.
@@ -159,29 +161,30 @@ func (a *Allocator) Reallocate(n int, b []byte) []byte {
 	size := blk.span.size
 	fits := n > 0 && n <= size
 	if fits && (n >= len(b) || n > size/2) {
-		return regrow(blk.bytes(n), len(b))
+		return regrow(blk, n, len(b))
 	}
-	out, dirty, err := a.allocate(n)
+	t, err := a.allocate(n)
 	if err != nil {
 		if fits {
-			return regrow(blk.bytes(n), len(b)) // there is no memory to move to, and no need
+			return regrow(blk, n, len(b)) // there is no memory to move to, and no need
 		}
 		panic(err)
 	}
-	kept := copy(out, b)
+	kept := copy(t.bytes(n), b)
 	a.free(blk)
-	if dirty {
-		regrow(out, kept)
+	if !t.dirty {
+		kept = n
 	}
-	return out
+	return regrow(t.block, n, kept)
 }
 
-// regrow clears what follows the first kept bytes of b, to the end of its last line.
-func regrow(b []byte, kept int) []byte {
-	if kept < len(b) {
-		clear(b[kept:padded(len(b))])
+// regrow returns the first n bytes of a block, of which those after the first kept are cleared, to the end of the last
+// line.
+func regrow(blk block, n, kept int) []byte {
+	if kept < n {
+		clear(blk.bytes(padded(n))[kept:])
 	}
-	return b
+	return blk.bytes(n)
 }
 
 // Free gives back the block that starts where b starts, whatever b's length: slices shortened by Reallocate or by the

@@ -33,6 +33,12 @@ func each(t *testing.T, f func(t *testing.T, a *Allocator)) {
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
+// wholeOf is the whole block that starts where b does.
+func wholeOf(b []byte) []byte {
+	ref, _ := Lookup(b)
+	return unsafe.Slice(unsafe.SliceData(b), ref.Room())
+}
+
 // failure returns the error that f panics with.
 func failure(f func()) (err error) {
 	defer func() {
@@ -74,16 +80,18 @@ func TestAllocate(t *testing.T) {
 				b := a.Allocate(n)
 				require.Len(t, b, n)
 				require.Zero(t, address(b)%lineSize, "%d bytes: start", n)
-				require.Zero(t, (address(b)+uintptr(cap(b)))%lineSize, "%d bytes: end", n)
-				require.LessOrEqual(t, float64(cap(b)), 1.25*float64(n)+127, "%d bytes: waste", n)
+				require.Equal(t, n, cap(b))
+				whole := wholeOf(b)
+				require.Zero(t, (address(b)+uintptr(len(whole)))%lineSize, "%d bytes: end", n)
+				require.LessOrEqual(t, float64(len(whole)), 1.25*float64(n)+127, "%d bytes: waste", n)
 				if n >= 64<<10 {
 					ref, ok := Lookup(b)
 					require.True(t, ok)
 					require.Zero(t, ref.Offset()%pageSize, "%d bytes: page", n)
 				}
-				all := b[:padded(n)]
+				all := whole[:padded(n)]
 				require.Equal(t, make([]byte, len(all)), all, "%d bytes are not zero in round %d", n, round)
-				all = b[:cap(b)]
+				all = whole
 				for i := range all {
 					all[i] = 0xFF
 				}
@@ -161,7 +169,7 @@ func TestReallocate(t *testing.T) {
 					b[i] = byte(i*7 + 1)
 				}
 				want := append(bytes.Clone(b), make([]byte, max(0, r.to-r.from))...)[:r.to]
-				if whole := b[:cap(b)]; len(whole) > r.from {
+				if whole := wholeOf(b); len(whole) > r.from {
 					whole[len(whole)-1] = 0xDD // what callers write beyond their length is not theirs
 				}
 				out := a.Reallocate(r.to, b)
@@ -192,7 +200,7 @@ func TestFreeKnowsTheBlockByItsStart(t *testing.T) {
 			func(b []byte) []byte { return b[:800_000] },
 			func(b []byte) []byte { return b[:0] },
 			func(b []byte) []byte { return b[:1:1] },
-			func(b []byte) []byte { return b[:cap(b)] },
+			wholeOf,
 		} {
 			a.Free(cut(a.Allocate(1 << 20)))
 			require.Zero(t, a.Stats().Active)

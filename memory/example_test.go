@@ -58,7 +58,7 @@ func ExampleAllocator_Allocate() {
 	b := mem.Allocate(100)
 	fmt.Println(len(b), cap(b), b[99])
 	mem.Free(b)
-	// Output: 100 128 0
+	// Output: 100 100 0
 }
 
 func ExampleAllocator_AllocateUninitialized() {

@@ -100,10 +100,10 @@ type block struct {
 // offset is that of the block's first byte in its arena.
 func (b block) offset() int { return b.span.off + b.slot*b.span.size }
 
-// bytes returns the first n bytes, with the whole block as capacity.
+// bytes returns the first n bytes. The capacity is no larger: some of arrow-go's builders take it for the length.
 func (b block) bytes(n int) []byte {
 	at := b.offset()
-	return b.span.ar.mem[at : at+n : at+b.span.size]
+	return b.span.ar.mem[at : at+n : at+n]
 }
 
 func (b block) word() *atomic.Uint64 { return &b.span.state[b.slot] }

@@ -159,16 +159,35 @@ func softCheck[W uint32 | uint64](t *testing.T, d gpu.Device, word string, colum
 	}
 }
 
-// The same text under the emulator's checks: a division by zero, an overlong access or a race would fail the launch.
+// The same text under the emulator's checks: a division by zero, a misaligned access or a race would fail the launch.
 func TestSoftFloatChecked(t *testing.T) {
-	binary64, binary32 := msl.SoftOracles()
-	d := softEmulator(t, true)
+	checkFew(t, softEmulator(t, true), msl.SoftFloat64())
+}
+
+// The text for devices with double, on the emulator's profile that has it.
+func TestNativeFloatOnWideProfile(t *testing.T) {
+	devices, err := emulator.OpenWide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := devices[0].Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	checkFew(t, devices[0], msl.NativeFloat64())
+}
+
+// checkFew compares a text with the oracles on a sample of the edges and on some random pairs.
+func checkFew(t *testing.T, d gpu.Device, text string) {
+	t.Helper()
 	const few = 1 << 14
-	p64 := softKernel(t, d, "ulong", msl.SoftFloat64(), softColumns64)
+	binary64, binary32 := msl.SoftOracles()
+	p64 := softKernel(t, d, "ulong", text, softColumns64)
 	for _, pairs := range [][]msl.SoftPair{sample(binary64.Edges(), few), binary64.Random(few, 64)} {
 		softCompare(t, binary64, pairs, softRun[uint64](t, d, p64, len(softColumns64), pairs))
 	}
-	p32 := softKernel(t, d, "uint", msl.SoftFloat64(), softColumns32)
+	p32 := softKernel(t, d, "uint", text, softColumns32)
 	for _, pairs := range [][]msl.SoftPair{sample(binary32.Edges(), few), binary32.Random(few, 32)} {
 		softCompare(t, binary32, pairs, softRun[uint32](t, d, p32, len(softColumns32), pairs))
 	}

@@ -9,12 +9,15 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/broadhead-go/broadhead/msl"
 )
 
 // Libs are the loaded libraries that hold the Objective-C runtime and Metal, as purego.Dlopen returns them.
 type Libs struct {
 	ObjC  uintptr
 	Metal uintptr
+	Caps  msl.Caps // abilities beyond those of Metal: none but in an emulator
 }
 
 // id is an Objective-C object. It stays an integer: a tagged pointer is no address.
@@ -27,6 +30,7 @@ type objc struct {
 	createDefaultDevice, copyDevices       uintptr
 	sel                                    [selectorCount]uintptr
 	classString, classOptions, classObject id
+	caps                                   msl.Caps
 
 	// double sends a message whose result comes back in the float register.
 	double func(receiver, sel uintptr) float64
@@ -36,7 +40,7 @@ type objc struct {
 
 // bind looks up the functions, classes and selectors that the driver uses.
 func bind(libs Libs) (*objc, error) {
-	rt := new(objc)
+	rt := &objc{caps: libs.Caps}
 	for _, f := range []struct {
 		to   *uintptr
 		lib  uintptr

@@ -99,6 +99,7 @@ func (s *session) deviceOf(o, queue id, driver string) *device {
 			Driver:           driver,
 			Name:             s.text(id(s.send(o, selName))),
 			Unified:          true,
+			Caps:             s.rt.caps,
 			SIMDWidth:        simdWidth,
 			ThreadgroupBytes: int(s.send(o, selMaxThreadgroupMemory)),
 			PageSize:         pageSize,

@@ -94,11 +94,13 @@ func (s *splitter[T]) fits(out *exactSplit) bool {
 	return out.high-out.high == 0 && largest+splitAbove <= s.m && smallest+below >= s.m
 }
 
-// splitValues is the split in Go, on four sums.
+// splitValues is the split in Go, on four sums, of what assembly leaves.
 func splitValues[T Float](values []T, start float64, out *exactSplit) {
+	*out = exactSplit{smallest: maxExponent << 52}
+	values = values[simdSplitDense(values, start, out):]
 	h0, h1, h2, h3 := start, start, start, start
 	var l0, l1, l2, l3 float64
-	largest, smallest := uint64(0), uint64(maxExponent<<52)
+	largest, smallest := out.largest, out.smallest
 	for ; len(values) >= 4; values = values[4:] {
 		v := (*[4]T)(values)
 		x0, x1, x2, x3 := float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])
@@ -121,9 +123,7 @@ func splitValues[T Float](values []T, start float64, out *exactSplit) {
 		b := math.Float64bits(x) &^ (1 << 63)
 		largest, smallest = max(largest, b), min(smallest, b-1)
 	}
-	*out = exactSplit{
-		high:    (h0 - start) + (h1 - start) + ((h2 - start) + (h3 - start)),
-		low:     l0 + l1 + (l2 + l3),
-		largest: largest, smallest: smallest,
-	}
+	out.high += (h0 - start) + (h1 - start) + ((h2 - start) + (h3 - start))
+	out.low += l0 + l1 + (l2 + l3)
+	out.largest, out.smallest = largest, smallest
 }

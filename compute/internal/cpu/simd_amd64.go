@@ -8,8 +8,6 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go run ./asmgen
-
 // The simd functions do the first rows of what a kernel is asked for, whole
 // words of 64, and say how many; the caller does the rest in Go. So assembly
 // needs no code for odd rows and never looks past them.
@@ -39,21 +37,10 @@ func detect() instructions {
 	return levelAVX2
 }
 
-// maxRows bounds a call of assembly. It cannot be interrupted, and so many rows
-// of the widest kernel take less than 50 microseconds even from main memory.
-const maxRows = 1 << 14
-
 // validRowsMax bounds a call that may need its validity shifted first.
 const validRowsMax = 1 << 12
 
 const noKernel = "cpu: no such kernel"
-
-// checkRows is at the start of every function that calls assembly.
-func checkRows(n int) {
-	if uint(n)-64 > maxRows-64 || n&63 != 0 {
-		panic("cpu: rows of an assembly call out of bounds")
-	}
-}
 
 // kindCount is the number of element types.
 const kindCount = 10
@@ -89,8 +76,6 @@ func simdRows(n int) int {
 	return n &^ 63
 }
 
-func pointer[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-
 // shifted holds validity that does not start on a byte.
 type shifted [validRowsMax / 64]uint64
 
@@ -101,8 +86,6 @@ func (s *shifted) at(valid Bitmap, i, n int) unsafe.Pointer {
 	if i&7 == 0 {
 		return pointer(valid.Data[i>>3:][:n>>3])
 	}
-	for k := range s[:n>>6] {
-		s[k] = Bitmap{Data: valid.Data, Off: i}.Word(k*64, n)
-	}
+	CopyBits(unsafe.Slice((*byte)(unsafe.Pointer(s)), len(s)*8)[:n>>3], Bitmap{Data: valid.Data, Off: i}, n)
 	return unsafe.Pointer(s)
 }

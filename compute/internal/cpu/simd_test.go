@@ -212,6 +212,17 @@ func TestSIMDMinMax(t *testing.T) {
 
 func simdMinMaxCase[T Number](t *testing.T) {
 	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { checkMinMax(t, name, a, valid) })
+	lowest, highest := limits[T]()
+	for _, v := range []T{lowest, highest, lowest + 1, highest - 1} {
+		a := make([]T, 192)
+		for i := range a {
+			old := a[i]
+			a[i] = v
+			checkMinMax(t, fmt.Sprintf("%v at %d", v, i), a, Bitmap{})
+			checkMinMax(t, fmt.Sprintf("%v at %d, nulls", v, i), a, randomBitmap(newRand(1), len(a), 2, 0.1))
+			a[i] = old
+		}
+	}
 	if !isFloat[T]() {
 		return
 	}
@@ -273,50 +284,8 @@ func TestSIMDExact(t *testing.T) {
 }
 
 func simdExactCase[T Float](t *testing.T) {
-	check := func(name string, a []T, valid Bitmap) {
-		t.Helper()
-		checkExact(t, name, a, valid)
-	}
-	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { check(name, a, valid) })
-	r := newRand(5)
-	g := newGuard(t)
-	// Ranges of exponents around what one split can hold, at both ends of the
-	// type and in the middle, with growing and with shrinking values.
-	for _, top := range []int{-1070, -1000, -140, -100, 0, 90, 120, 1000, 1023} {
-		for _, width := range []int{0, 1, 5, 20, 28, 29, 30, 31, 32, 33, 34, 45, 60, 61, 62, 63, 64, 100, 300} {
-			a := make([]T, 64*r.IntN(3*exactRows/64)+exactRows)
-			for i := range a {
-				drift := 0
-				switch r.IntN(3) {
-				case 0:
-					drift = width * i / len(a)
-				case 1:
-					drift = r.IntN(width + 1)
-				}
-				v := math.Ldexp(1+r.Float64(), max(top-drift, -1074))
-				if r.IntN(2) == 0 {
-					v = -v
-				}
-				a[i] = T(v)
-			}
-			a = guarded(g, a, false)
-			check(fmt.Sprintf("top %d width %d", top, width), a, Bitmap{})
-			check(fmt.Sprintf("top %d width %d, nulls", top, width), a, randomBitmap(r, len(a), 5, 0.2))
-			a[r.IntN(len(a))] = T(math.NaN())
-			check("with NaN", a, Bitmap{})
-			a[r.IntN(len(a))] = T(math.Inf(-1))
-			check("with infinity", a, Bitmap{})
-		}
-	}
-	// One sign and full mantissas: the largest sums that a split can meet.
-	for _, v := range []float64{1, math.Nextafter(2, 1), -math.Nextafter(2, 1), math.MaxFloat32, math.MaxFloat64, 0x1p-1074} {
-		a := make([]T, 3*exactRows)
-		for i := range a {
-			a[i] = T(v)
-		}
-		a[7] = T(math.Ldexp(v, -31))
-		check(fmt.Sprint("all ", v), a, Bitmap{})
-	}
+	simdInputs(t, func(name string, a, _ []T, valid Bitmap) { checkExact(t, name, a, valid) })
+	splitCase[T](t)
 }
 
 func TestSIMDFilter(t *testing.T) {
@@ -404,20 +373,4 @@ func TestSIMDBits(t *testing.T) {
 			}
 		}
 	})
-}
-
-// checkExact compares both ways to split with the windows.
-func checkExact[T Float](t *testing.T, name string, a []T, valid Bitmap) {
-	t.Helper()
-	var want Exact
-	addWindows(&want, a, valid)
-	want.carry()
-	for _, l := range []instructions{levelNone, level} {
-		var got Exact
-		withLevel(l, func() { addFloats(&got, a, valid) })
-		got.carry()
-		if got.chunk != want.chunk || got.special != want.special {
-			t.Fatalf("%s, level %d: sum %v, want %v", name, l, got.Round(), want.Round())
-		}
-	}
 }

@@ -5,6 +5,7 @@ package emulator
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -69,6 +70,35 @@ func TestBuildEndsWithItsContext(t *testing.T) {
 	}
 	if d := time.Since(begin); d > 5*time.Second {
 		t.Errorf("returned after %v", d)
+	}
+}
+
+// Kernels that nobody has used for long go out of the cache.
+func TestKernelCacheIsPruned(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stale, fresh := filepath.Join(dir, "stale.so"), filepath.Join(dir, "fresh.so")
+	for path, age := range map[string]time.Duration{stale: 20 * 24 * time.Hour, fresh: time.Hour} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(self, "-test.run=^TestNamespaceIsNotImplied$")
+	cmd.Env = append(os.Environ(), "METALEMU_CACHE="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("the stale kernel is there")
+	}
+	if _, err := os.Stat(fresh); err != nil {
+		t.Error(err)
 	}
 }
 

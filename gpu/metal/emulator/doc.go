@@ -34,6 +34,10 @@
 // are resident and take turns at atomics, weak exchanges fail now and then, and
 // every violation names the seed.
 //
+// A second profile, [OpenWide], has what CUDA has and Metal has not: double,
+// 64-bit atomics, release and acquire, fences, subnormals, and threadgroups that
+// make progress independently. The checks are the same.
+//
 // Buffers made with MTLResourceHazardTrackingModeUntracked are ordered by
 // barriers, fences, events and by what the host has seen complete; nothing
 // else. Arithmetic on float flushes subnormals and is not contracted.
@@ -51,10 +55,12 @@
 //	threads=2            OS threads of one unchecked dispatch
 //	simdstrict=1         all lanes must reach a SIMD-group operation
 //	nilstrict=0          1: a message to nil is a violation
+//	profile=0            1: the devices listed are of the second profile
 //	page=16384           alignment of memory that is wrapped without a copy
 //	devices=1            devices that MTLCopyAllDevices lists (also METALEMU_DEVICES)
 //	delay_us=0           a command buffer starts this long after its commit
 //	status_lag_us=0      its status follows its last signal by this long
+//	fill_kib=0           so much of a new buffer is filled with 0xCB, not zeros
 //	line_writeback=0     1: a checked dispatch works on copies of its buffers and
 //	                     writes lines of 128 bytes back whole when it ends; what
 //	                     the CPU writes there, or where the kernel reads,
@@ -67,6 +73,7 @@
 //	event_timeout_ms     a command buffer that waits longer for an event fails
 //	lost=0               1: every command buffer fails
 //
-// METALEMU_CACHE names the folder of compiled kernels, METALEMU_CXX (else
+// METALEMU_CACHE names the folder of compiled kernels, which are removed when they
+// were not used for 14 days, METALEMU_CXX (else
 // CXX, else g++) their compiler.
 package emulator

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// inFlight runs a kernel on private copies that go back after a while, and the host's part in the midst of it.
+// inFlight runs a kernel on private copies, then the host's part, then lets the copies go back.
 func inFlight(t *testing.T, body string, host func(a, b []uint32)) (a, b []uint32) {
 	set(t, "line_writeback", 1, 0)
-	set(t, "hold_us", 60000, 0)
+	set(t, "hold_us", 60e6, 0)
 	p := pipelineOf(t, kernelSource(body))
 	ba, bb := newBuffer(4096), newBuffer(4096)
 	t.Cleanup(func() { release(ba.id); release(bb.id) })
@@ -23,8 +23,13 @@ func inFlight(t *testing.T, body string, host func(a, b []uint32)) (a, b []uint3
 		encode(e, p, 1, 32, ba, bb)
 		send(e, "endEncoding")
 		send(cb, "commit")
-		time.Sleep(20 * time.Millisecond) // the kernel has run by now
+		for begin := time.Now(); raw(objc.holding) == 0; time.Sleep(time.Millisecond) { // until the kernel has run
+			if time.Since(begin) > 10*time.Second {
+				t.Fatal("the dispatch does not hold")
+			}
+		}
 		host(a, b)
+		SetOption("hold_us", 0)
 		send(cb, "waitUntilCompleted")
 	})
 	return a, b

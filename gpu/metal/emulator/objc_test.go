@@ -21,7 +21,7 @@ type id = uintptr
 
 var objc struct {
 	msgSend, registerName, getClass, retain, release, poolPush, poolPop uintptr
-	createDevice, copyAllDevices, instanceMethod, typeEncoding          uintptr
+	createDevice, copyAllDevices, instanceMethod, typeEncoding, holding uintptr
 	selectors                                                           sync.Map
 	device, queue                                                       id
 	gpuTime                                                             func(id, selector uintptr) float64
@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 		"MTLCopyAllDevices":            &objc.copyAllDevices,
 		"class_getInstanceMethod":      &objc.instanceMethod,
 		"method_getTypeEncoding":       &objc.typeEncoding,
+		"metalemu_holding":             &objc.holding,
 	} {
 		if *p, err = purego.Dlsym(handle, name); err != nil {
 			fmt.Fprintln(os.Stderr, err)

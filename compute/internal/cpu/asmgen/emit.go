@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
 	"strings"
 )
 
@@ -28,7 +29,6 @@ type isa struct {
 var (
 	avx2   = &isa{name: "AVX2", reg: "Y", bytes: 32, xor: "VPXOR", and: "VPAND", or: "VPOR", load: "VMOVDQU", andNot: "VPANDN"}
 	avx512 = &isa{name: "AVX512", reg: "Z", bytes: 64, xor: "VPXORQ", and: "VPANDQ", or: "VPORQ", load: "VMOVDQU64", andNot: "VPANDNQ"}
-	isas   = []*isa{avx2, avx512}
 )
 
 func (s *isa) wide() bool { return s == avx512 }
@@ -257,13 +257,15 @@ func formatted(src []byte) []byte {
 // files returns what is committed, by name.
 func files() map[string][]byte {
 	families := allFamilies()
-	return map[string][]byte{
+	all := map[string][]byte{
 		"avx2_amd64.s":    text(avx2, families),
 		"avx2_amd64.go":   declarations(avx2, families),
 		"avx512_amd64.s":  text(avx512, families),
 		"avx512_amd64.go": declarations(avx512, families),
 		"calls_amd64.go":  calls(families),
 	}
+	maps.Copy(all, neonFiles())
+	return all
 }
 
 func allFamilies() []*family {

@@ -1,4 +1,4 @@
-// Command asmgen writes the amd64 assembly of package cpu, the declarations of
+// Command asmgen writes the assembly of package cpu, the declarations of
 // its functions and the calls that choose among them. Run it through
 // go generate in package cpu; a test of this package shows that what is
 // committed is what it writes.

@@ -38,10 +38,11 @@ func (f *fn) sum(k kind, valid bool) {
 	switch {
 	case k.size == 1:
 		f.zero(15)
-		f.spread(0x80, 1, 13)
 	case k.size == 2:
 		f.spread(1, 2, 15)
-		f.spread(0x8000, 2, 13)
+	}
+	if k.biased() {
+		f.spread(1<<(8*k.size-1), k.size, 13)
 	}
 	f.loop(func() {
 		for v := range 64 * k.size / f.bytes {
@@ -61,21 +62,19 @@ func (f *fn) sum(k kind, valid bool) {
 		f.ins("VMOVQ X0, AX")
 	}
 	// Every row was biased, also those that are not valid.
-	switch {
-	case k.size == 1 && k.signed:
-		f.ins("SHLQ $7, BX")
-		f.ins("SUBQ BX, AX")
-	case k.size == 2 && !k.signed:
-		f.ins("SHLQ $15, BX")
-		f.ins("ADDQ BX, AX")
+	if k.biased() {
+		f.ins("SHLQ $%d, BX", 8*k.size-1)
+		f.ins("%s BX, AX", map[bool]string{true: "SUBQ", false: "ADDQ"}[k.signed])
 	}
 	f.ret("AX")
 	f.end()
 }
 
-// sumVector adds one vector of values to one of the accumulators 0 to 3. The
-// sums of bytes and of pairs of 16-bit values need one fixed signedness, hence
-// the bias.
+// biased tells kinds whose sign bits are flipped first: the instructions sum
+// unsigned bytes and pairs of signed 16-bit values.
+func (k kind) biased() bool { return k.size == 1 && k.signed || k.size == 2 && !k.signed }
+
+// sumVector adds one vector of values to one of the accumulators 0 to 3.
 func (f *fn) sumVector(k kind, valid bool, v int) {
 	acc, offset := f.v(v%4), v*f.bytes
 	value := func() string { // in register 5, zero where not valid
@@ -125,14 +124,14 @@ func (f *fn) sumVector(k kind, valid bool, v int) {
 		}
 	case 2:
 		r := value()
-		if !k.signed {
+		if k.biased() {
 			f.ins("%s %s, %s, %s", f.xor, f.v(13), r, r)
 		}
 		f.ins("VPMADDWD %s, %s, %s", f.v(15), r, r)
 		f.ins("VPADDD %s, %s, %s", r, acc, acc)
 	default:
 		r := value()
-		if k.signed {
+		if k.biased() {
 			f.ins("%s %s, %s, %s", f.xor, f.v(13), r, r)
 		}
 		f.ins("VPSADBW %s, %s, %s", f.v(15), r, r)

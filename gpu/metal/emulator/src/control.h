@@ -16,9 +16,11 @@ enum class Option {
     SimdStrict,  // 1: SIMD-group operations must be reached by all lanes
     NilStrict,   // 1: a message to nil is a violation
     Page,        // page size that no-copy memory must be aligned to
+    Profile,     // 1: the devices listed are those of the wide profile
     Devices,     // how many devices MTLCopyAllDevices lists
     DelayUs,     // a command buffer starts this long after its commit
     StatusLagUs, // the status follows the last signal by this long
+    FillKib,       // as much of a new buffer begins as garbage
     LineWriteback, // 1: dispatches work on copies of their buffers, see private_copy.h
     HoldUs,        // such a dispatch waits this long before it writes back
     FailCommand,   // N: the N-th next command buffer fails

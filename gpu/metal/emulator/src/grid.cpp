@@ -10,13 +10,14 @@ namespace emu {
 
 namespace {
 
-// Kernels see float32 subnormals as zero, in operands and results, as on the GPU.
+// Kernels see float32 subnormals as zero, in operands and results, as on the GPU; those of
+// the wide profile keep them.
 class FlushSubnormals {
   public:
 #if defined(__x86_64__)
-    FlushSubnormals() : saved_(__builtin_ia32_stmxcsr()) {
+    explicit FlushSubnormals(bool on) : saved_(__builtin_ia32_stmxcsr()) {
         constexpr unsigned kFlushToZero = 1u << 15, kDenormalsAreZero = 1u << 6;
-        __builtin_ia32_ldmxcsr(saved_ | kFlushToZero | kDenormalsAreZero);
+        __builtin_ia32_ldmxcsr(on ? saved_ | kFlushToZero | kDenormalsAreZero : saved_);
     }
     ~FlushSubnormals() {
         __builtin_ia32_ldmxcsr(saved_);
@@ -25,10 +26,10 @@ class FlushSubnormals {
   private:
     unsigned saved_;
 #elif defined(__aarch64__)
-    FlushSubnormals() {
+    explicit FlushSubnormals(bool on) {
         constexpr uint64_t kFlushToZero = 1u << 24;
         __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
-        __asm__ volatile("msr fpcr, %0" : : "r"(saved_ | kFlushToZero));
+        __asm__ volatile("msr fpcr, %0" : : "r"(on ? saved_ | kFlushToZero : saved_));
     }
     ~FlushSubnormals() {
         __asm__ volatile("msr fpcr, %0" : : "r"(saved_));
@@ -106,7 +107,7 @@ struct GridRun {
         if (lead->checked)
             bind_ranges(lead);
         {
-            FlushSubnormals mode;
+            FlushSubnormals mode(!launch.kernel->module->wide);
             run_team(team, &schedule);
         }
         if (!failed && lead->checked && footprint)
@@ -119,7 +120,7 @@ struct GridRun {
     void add_residents(std::vector<Worker*>* team) {
         int64_t wanted = option(Option::Resident);
         if (!wanted)
-            wanted = option(Option::Order) > 1 ? kResident : 1;
+            wanted = option(Option::Order) > 1 || launch.kernel->module->wide ? kResident : 1;
         if (wanted < 2)
             return;
         wanted = std::min(wanted, (int64_t)launch.groups.count());
@@ -171,6 +172,8 @@ struct GridRun {
         w->failed = false;
         w->error.clear();
         w->own_checks.reported.clear();
+        w->own_checks.released.clear();
+        w->own_checks.acquired = false;
         w->threads = (uint32_t)launch.threads.count();
         w->simdgroups = (w->threads + kSimdWidth - 1) / kSimdWidth;
     }

@@ -52,16 +52,17 @@ struct Kernel {
 struct Module {
     std::string path;
     bool checked;
+    bool wide; // for the wide profile
     std::map<std::string, Kernel> kernels;
     std::vector<std::string> lines;                         // of the source text, for messages
     std::vector<std::pair<uintptr_t, uintptr_t>> constants; // mapped memory of the library itself
 };
 
 // Compiles MSL text; nullptr and the compiler's messages in *log if that fails.
-Module* compile_msl(const std::string& source, bool fast_math, std::string* log);
+Module* compile_msl(const std::string& source, bool fast_math, bool wide, std::string* log);
 
 // MSL text to C++ text; *log is not empty if the text breaks a rule that g++ does not know.
-std::string rewrite_msl(const std::string& source, std::string* log);
+std::string rewrite_msl(const std::string& source, bool wide, std::string* log);
 
 struct Binding {
     uint8_t* bytes = nullptr;

@@ -18,6 +18,7 @@ struct NSRange {
 
 struct Device : Object {
     uint64_t index;
+    bool wide; // has double, 64-bit atomics, memory orders and forward progress, keeps subnormals
 };
 
 struct Buffer : Object {

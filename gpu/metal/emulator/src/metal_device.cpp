@@ -1,5 +1,6 @@
 // MTLDevice: limits, and everything that a device makes.
 #include "metal.h"
+#include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -16,8 +17,11 @@ constexpr int kMaxDevices = 8;
 constexpr uint64_t kHazardMask = 3 << 8, kUntracked = 1 << 8;
 
 Device* devices[kMaxDevices];
+Device* wide_device;
 
 std::string device_name(const Device* d) {
+    if (d->wide)
+        return "Emulated wide device";
     return d->index == 0 ? "Emulated Metal device"
                          : format("Emulated Metal device %lu", (unsigned long)d->index + 1);
 }
@@ -69,7 +73,11 @@ Object* new_buffer(Device* d, SEL, uint64_t length, uint64_t options) {
     if (countdown(Option::FailAlloc) || length > kMaxBufferLength)
         return nullptr;
     uint8_t* p = map_pages(length);
-    return p ? make_buffer(d, p, length, options, true) : nullptr;
+    if (!p)
+        return nullptr;
+    constexpr int kGarbage = 0xCB;
+    memset(p, kGarbage, std::min(length, (uint64_t)option(Option::FillKib) << 10));
+    return make_buffer(d, p, length, options, true);
 }
 
 Object* wrap_buffer(Device* d, SEL, uint8_t* p, uint64_t length, uint64_t options, void* deallocator) {
@@ -161,14 +169,19 @@ void define_device() {
         devices[i] = make<Device>(c);
         devices[i]->index = (uint64_t)i;
     }
+    wide_device = make<Device>(c);
+    wide_device->index = kMaxDevices;
+    wide_device->wide = true;
 }
 
 EMU_API Object* MTLCreateSystemDefaultDevice() {
-    return retain(devices[0]);
+    return retain(option(Option::Profile) ? wide_device : devices[0]);
 }
 
 // The caller owns the array.
 EMU_API Object* MTLCopyAllDevices() {
+    if (option(Option::Profile))
+        return ns_array((Object* const*)&wide_device, 1);
     int64_t count = option(Option::Devices);
     count = count < 1 ? 1 : count > kMaxDevices ? kMaxDevices : count;
     return ns_array((Object* const*)devices, (size_t)count);

@@ -29,7 +29,7 @@ Object* new_library(Device* d, SEL, Object* source, CompileOptions* options, Obj
     if (countdown(Option::FailLibrary))
         log = "program_source:1:1: error: compilation failed (injected)";
     else
-        m = compile_msl(text_of(source), !options || options->math_mode == kFast, &log);
+        m = compile_msl(text_of(source), !options || options->math_mode == kFast, d->wide, &log);
     if (!m) {
         set_error(error, ns_error("MTLLibraryErrorDomain", kCompileFailure, log));
         return nullptr;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -90,6 +91,22 @@ bool make_folders(const std::string& path) {
     return access(path.c_str(), W_OK) == 0;
 }
 
+// Removes kernels that no process has used for a while.
+void prune(const std::string& folder) {
+    constexpr time_t kKept = 14 * 24 * 3600;
+    DIR* d = opendir(folder.c_str());
+    if (!d)
+        return;
+    time_t now = time(nullptr);
+    while (dirent* e = readdir(d)) {
+        std::string path = folder + "/" + e->d_name;
+        struct stat s;
+        if (stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode) && s.st_mtime < now - kKept)
+            unlink(path.c_str());
+    }
+    closedir(d);
+}
+
 // METALEMU_CACHE, else the user's cache folder, else a folder of this process alone.
 const std::string& cache_folder() {
     static const auto& folder = *new std::string([] {
@@ -99,8 +116,10 @@ const std::string& cache_folder() {
             base = variable("XDG_CACHE_HOME") + "/broadhead/emulator/kernels";
         if (base.empty() && !variable("HOME").empty())
             base = variable("HOME") + "/.cache/broadhead/emulator/kernels";
-        if (!base.empty() && make_folders(base))
+        if (!base.empty() && make_folders(base)) {
+            prune(base);
             return base;
+        }
         char temporary[] = "/tmp/metalemu-XXXXXX";
         return std::string(mkdtemp(temporary) ? temporary : "");
     }());
@@ -153,7 +172,7 @@ struct Flags {
     std::vector<std::string> compile, link;
 };
 
-Flags flags_for(bool fast_math, bool checked) {
+Flags flags_for(bool fast_math, bool wide, bool checked) {
     const char* cxx = getenv("METALEMU_CXX");
     if (!cxx)
         cxx = getenv("CXX");
@@ -167,6 +186,8 @@ Flags flags_for(bool fast_math, bool checked) {
                       "-fsanitize=integer-divide-by-zero,signed-integer-overflow"});
     f.compile.push_back("-O" + std::to_string(option(Option::Optimise)));
     f.compile.push_back("-I" + include_folder());
+    if (wide)
+        f.compile.push_back("-D__MTL_WIDE");
     if (fast_math)
         f.compile.push_back("-ffast-math");
     // -nostdlib: crtfastmath.o of -ffast-math would change the whole process.
@@ -244,7 +265,8 @@ std::vector<std::string> split_lines(const std::string& text) {
     return lines;
 }
 
-Module* load(const std::string& library, const std::string& source, bool checked, std::string* log) {
+Module* load(const std::string& library, const std::string& source, bool wide, bool checked,
+             std::string* log) {
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         *log = dlerror();
@@ -253,6 +275,7 @@ Module* load(const std::string& library, const std::string& source, bool checked
     auto m = new Module;
     m->path = library;
     m->checked = checked;
+    m->wide = wide;
     m->lines = split_lines(source);
     auto names = (const char* const*)dlsym(handle, "__mtl_kernels");
     for (; names && *names; names++) {
@@ -278,12 +301,12 @@ std::unordered_map<std::string, Module*>& modules() {
 
 } // namespace
 
-Module* compile_msl(const std::string& source, bool fast_math, std::string* log) {
-    std::string text = rewrite_msl(source, log);
+Module* compile_msl(const std::string& source, bool fast_math, bool wide, std::string* log) {
+    std::string text = rewrite_msl(source, wide, log);
     if (!log->empty())
         return nullptr;
     bool checked = option(Option::Sanitize) != 0;
-    Flags flags = flags_for(fast_math, checked);
+    Flags flags = flags_for(fast_math, wide, checked);
     std::string key = text + header_text();
     for (auto& f : flags.compile)
         key += "\n" + f;
@@ -298,14 +321,15 @@ Module* compile_msl(const std::string& source, bool fast_math, std::string* log)
     }
     std::string library = cache_folder() + "/" + name + ".so";
     Module* m = nullptr;
-    if (access(library.c_str(), R_OK) == 0)
-        m = load(library, source, checked, log);
+    // Used now: see prune.
+    if (utimensat(AT_FDCWD, library.c_str(), nullptr, 0) == 0)
+        m = load(library, source, wide, checked, log);
     if (!m) {
         // Not there, or damaged: (re)build it.
         log->clear();
         if (!build(text, flags, library, log))
             return nullptr;
-        m = load(library, source, checked, log);
+        m = load(library, source, wide, checked, log);
     }
     if (!m)
         return nullptr;

@@ -50,7 +50,8 @@ const std::unordered_set<std::string>& forbidden_words() {
 
 class Rewriter {
   public:
-    Rewriter(const std::string& source, std::string* log) : source_(source), log_(log), t_(lex(source)) {}
+    Rewriter(const std::string& source, bool wide, std::string* log)
+        : source_(source), wide_(wide), log_(log), t_(lex(source)) {}
 
     std::string run() {
         for (size_t i = 0; i < t_.size(); i++)
@@ -61,6 +62,7 @@ class Rewriter {
 
   private:
     const std::string& source_;
+    bool wide_;
     std::string* log_;
     std::vector<Token> t_;
     std::string out_;
@@ -87,7 +89,8 @@ class Rewriter {
     // Handles the token at i; returns the last token handled.
     size_t step(size_t i) {
         const Token& t = t_[i];
-        if (t.kind == Token::kName && forbidden_words().count(t.text))
+        bool allowed = wide_ && t.is("double");
+        if (t.kind == Token::kName && forbidden_words().count(t.text) && !allowed)
             error(t, "'" + t.text + "' is not supported in Metal");
         if (t.is("long") && at(i + 1, "long"))
             error(t, "'long long' is not supported in Metal");
@@ -366,8 +369,8 @@ class Rewriter {
 
 } // namespace
 
-std::string rewrite_msl(const std::string& source, std::string* log) {
-    return Rewriter(source, log).run();
+std::string rewrite_msl(const std::string& source, bool wide, std::string* log) {
+    return Rewriter(source, wide, log).run();
 }
 
 } // namespace emu

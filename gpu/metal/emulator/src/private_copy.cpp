@@ -1,6 +1,7 @@
 #include "private_copy.h"
 #include "metal.h"
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <sys/mman.h>
 #include <thread>
@@ -28,9 +29,25 @@ void shift(std::vector<Span>* spans, uintptr_t begin, uintptr_t end, ptrdiff_t b
     }
 }
 
+std::atomic<int64_t> holding{0};
+
+// Waits as long as the option hold_us says, also if that changes meanwhile.
+void hold() {
+    double begin = seconds_now();
+    holding++;
+    while (seconds_now() - begin < (double)option(Option::HoldUs) * 1e-6)
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    holding--;
+}
+
 } // namespace
 
-std::mutex& private_copy_mutex() {
+// The number of dispatches that have run and not yet written back.
+EMU_API int64_t metalemu_holding() {
+    return holding;
+}
+
+static std::mutex& private_copy_mutex() {
     static auto& m = *new std::mutex;
     return m;
 }
@@ -84,7 +101,7 @@ PrivateCopy::~PrivateCopy() {
 }
 
 std::string PrivateCopy::write_back(const std::string& kernel, Footprint* footprint) {
-    std::this_thread::sleep_for(std::chrono::microseconds(option(Option::HoldUs)));
+    hold();
     std::string finding;
     for (auto& r : regions_) {
         write_back_region(r, *footprint, &finding);

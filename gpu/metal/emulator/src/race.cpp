@@ -7,26 +7,22 @@
 // others that it is not ordered after. Those marks stand for all that went before, so no
 // pair of accesses is missed (beyond 65,535 barriers one can be), and none invented.
 #include "worker.h"
-#include <algorithm>
 
 namespace emu {
 
 namespace {
 
-uint16_t clip(uint32_t n) {
-    return (uint16_t)std::min(n, kManyBarriers);
-}
-
 // Where a thread stands.
 struct Place {
     uint32_t thread, threadgroup, simdgroup;
     uint16_t epoch, step;
+    MemorySpace space;
 };
 
 Place place_of(const Access& a, MemorySpace space) {
     const Worker* w = a.w;
-    return {w->global_thread(a.f), w->group_index, a.f->context.simdgroup, clip(w->epoch[space]),
-            clip(a.f->epoch[space])};
+    return {w->global_thread(a.f), w->group_index,          a.f->context.simdgroup,
+            clip(w->epoch[space]), clip(a.f->epoch[space]), space};
 }
 
 bool same_epoch(const Worker* w, const LastAccess& l, const Place& me) {
@@ -39,7 +35,10 @@ bool same_step(const Worker* w, const LastAccess& l, const Place& me) {
 }
 
 // Is the last access itself, by a thread that is not me, ordered before me?
-bool is_ordered(const Worker* w, const LastAccess& l, const Place& me) {
+bool is_ordered(const Access& a, const LastAccess& l, const Place& me) {
+    const Worker* w = a.w;
+    if (w->checks->acquired && knows(a, l, me.space))
+        return true;
     if ((l.thread - 1) / w->threads != me.threadgroup)
         return false;
     if (!same_epoch(w, l, me))
@@ -49,24 +48,28 @@ bool is_ordered(const Worker* w, const LastAccess& l, const Place& me) {
 }
 
 // Is there an access of this kind that is not ordered before me?
-bool is_unordered(const Worker* w, const LastAccess& l, uint8_t many, const Place& me) {
+bool is_unordered(const Access& a, const LastAccess& l, uint8_t many, const Place& me) {
+    const Worker* w = a.w;
     if (!l.thread)
         return false;
+    if (w->checks->acquired)
+        many = 0; // the others may be ordered by what was acquired
     if (many & kManyThreadgroups)
         return true;
     if ((many & kManySimdgroups) && same_epoch(w, l, me))
         return true;
     if ((many & kManyLanes) && same_step(w, l, me))
         return true;
-    return l.thread != me.thread && !is_ordered(w, l, me);
+    return l.thread != me.thread && !is_ordered(a, l, me);
 }
 
-void remember(const Worker* w, LastAccess& l, Cell& c, AccessKind kind, const Place& me) {
+void remember(const Access& a, LastAccess& l, Cell& c, AccessKind kind, const Place& me) {
+    const Worker* w = a.w;
     uint8_t many = c.many_of(kind);
     if (!l.thread) {
         many = 0;
     } else {
-        if (l.thread != me.thread && !is_ordered(w, l, me)) {
+        if (l.thread != me.thread && !is_ordered(a, l, me)) {
             if ((l.thread - 1) / w->threads != me.threadgroup)
                 many |= kManyThreadgroups;
             else if (same_step(w, l, me))
@@ -108,13 +111,13 @@ bool visit_cell(const Access& a, Cell& c, MemorySpace space) {
         auto other = (AccessKind)k;
         if (!(kConflicts[kind] & c.touched & 1 << k))
             continue;
-        if (is_unordered(a.w, c.last[k], c.many_of(other), me)) {
+        if (is_unordered(a, c.last[k], c.many_of(other), me)) {
             a.report("data-race", "of " + a.name(), race_tail(a.w, other, c.last[k]));
             return false;
         }
     }
     if (mine.thread != me.thread || mine.epoch != me.epoch || mine.step != me.step)
-        remember(a.w, mine, c, kind, me);
+        remember(a, mine, c, kind, me);
     c.touched |= (uint8_t)(1 << kind);
     return true;
 }

@@ -74,10 +74,10 @@ class SimdgroupRun {
                 at_barrier_++;
             if (f->state != FiberState::SimdOperation && f->state != FiberState::SimdBarrier)
                 continue;
-            // The source line tells operations apart: return addresses would not, because
-            // the compiler duplicates code.
+            // The place in the text tells operations apart: return addresses would not,
+            // because the compiler duplicates code.
             const Fiber* l = lanes_[0];
-            if (waiting_ && (f->line != l->line || f->state != l->state || f->operation != l->operation))
+            if (waiting_ && (f->place != l->place || f->state != l->state || f->operation != l->operation))
                 mixed_ = true;
             else
                 lanes_[waiting_++] = f;
@@ -92,8 +92,8 @@ class SimdgroupRun {
         fail(w_, "divergent-simd",
              format(
                  "%s at program_source:%d reached by %d of %d threads of SIMD-group %u (others: %s), e.g. %s",
-                 barrier ? "simdgroup_barrier" : simd_name(lanes_[0]->operation), lanes_[0]->line, waiting_,
-                 width_, index_, others, describe(lanes_[0]).c_str()));
+                 barrier ? "simdgroup_barrier" : simd_name(lanes_[0]->operation), line_of(lanes_[0]->place),
+                 waiting_, width_, index_, others, describe(lanes_[0]).c_str()));
     }
 
     void complete() {
@@ -101,6 +101,7 @@ class SimdgroupRun {
             complete_simd(lanes_, waiting_, first_, width_);
             return;
         }
+        share_knowledge(w_, lanes_, (uint32_t)waiting_);
         for (int i = 0; i < waiting_; i++) {
             lanes_[i]->state = FiberState::Ready;
             lanes_[i]->epoch[kDevice] += (lanes_[i]->flags & kMemDevice) != 0;
@@ -116,6 +117,8 @@ void prepare_threads(Worker* w) {
         Fiber& f = w->fibers[i];
         f.state = FiberState::New;
         f.epoch[kDevice] = f.epoch[kShared] = 0;
+        f.known = f.seen = {};
+        f.released = false;
         ThreadContext& c = f.context;
         c.position_in_threadgroup = {i % t.x, i / t.x % t.y, i / (t.x * t.y)};
         c.threadgroup_position = g;
@@ -140,6 +143,7 @@ void prepare_threadgroup(Worker* w) {
     constexpr uint32_t kParameterIds = 1000000; // apart from the ids of declared variables
     Launch& l = *w->launch;
     w->epoch[kDevice] = w->epoch[kShared] = 1;
+    w->known = {};
     w->shared_used = w->shared_end = 0;
     w->variables.clear();
     for (int i = 0; i < kMaxBindings; i++)
@@ -165,7 +169,7 @@ bool pass_barrier(Worker* w) {
             continue;
         if (!first)
             first = f;
-        if (f->line != first->line)
+        if (f->place != first->place)
             elsewhere = f;
         flags &= f->flags;
         waiting++;
@@ -176,14 +180,18 @@ bool pass_barrier(Worker* w) {
         fail(w, "divergent-barrier",
              format(
                  "threadgroup_barrier at program_source:%d reached by %u of %u threads (others %s), e.g. %s",
-                 first->line, waiting, w->threads, elsewhere ? "at another barrier" : "have returned",
+                 line_of(first->place), waiting, w->threads,
+                 elsewhere ? "at another barrier" : "have returned",
                  describe(elsewhere ? elsewhere : first).c_str()));
         return false;
     }
     w->epoch[kDevice] += (flags & kMemDevice) != 0;
     w->epoch[kShared] += (flags & kMemThreadgroup) != 0;
-    for (uint32_t i = 0; i < w->threads; i++)
-        w->fibers[i].state = FiberState::Ready;
+    for (uint32_t i = 0; i < w->threads; i++) {
+        Fiber* f = &w->fibers[i];
+        f->state = FiberState::Ready;
+        share_knowledge(w, &f, 1);
+    }
     std::fill(w->parked, w->parked + w->simdgroups, false);
     return true;
 }

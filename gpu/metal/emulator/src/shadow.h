@@ -16,6 +16,10 @@ struct LastAccess {
 };
 constexpr uint32_t kManyBarriers = 0xffff;
 
+inline uint16_t clip(uint32_t n) {
+    return (uint16_t)(n < kManyBarriers ? n : kManyBarriers);
+}
+
 // What is known of the accesses before the last of its kind.
 enum : uint8_t {
     kManyLanes = 1,       // another thread of its SIMD-group made one in this epoch and step

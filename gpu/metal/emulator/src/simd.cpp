@@ -225,24 +225,24 @@ void complete_simd(Fiber** lanes, int count, const Fiber* base, int width) {
 
 // Called by kernels.
 EMU_API void metalemu_simd(uint32_t operation, uint32_t type, uint32_t words, const uint32_t* in,
-                           uint32_t argument, uint32_t* out, int line) {
+                           uint32_t argument, uint32_t* out, int place) {
     Worker* w = this_worker;
     Fiber* f = w->current;
     f->operation = (uint8_t)operation;
     f->type = (uint8_t)type;
     f->words = (uint8_t)words;
     f->argument = argument;
-    f->line = line;
+    f->place = place;
     memcpy(f->in, in, words * sizeof *in);
     f->state = FiberState::SimdOperation;
     yield_fiber(w, f);
     memcpy(out, f->out, words * sizeof *out);
 }
 
-EMU_API void metalemu_barrier(uint32_t of_simdgroup, uint32_t flags, int line) {
+EMU_API void metalemu_barrier(uint32_t of_simdgroup, uint32_t flags, int place) {
     Worker* w = this_worker;
     Fiber* f = w->current;
-    f->line = line;
+    f->place = place;
     f->flags = flags;
     f->state = of_simdgroup ? FiberState::SimdBarrier : FiberState::ThreadgroupBarrier;
     yield_fiber(w, f);

@@ -13,7 +13,9 @@ EMU_API void __tsan_func_entry(void*) {}
 EMU_API void __tsan_func_exit() {}
 EMU_API void __tsan_vptr_update(void**, void*) {}
 EMU_API void __tsan_vptr_read(void**) {}
-EMU_API void __tsan_atomic_thread_fence(int) {}
+EMU_API void __tsan_atomic_thread_fence(int order) {
+    emu::order_fence(order);
+}
 EMU_API void __tsan_atomic_signal_fence(int) {}
 
 // Called in each basic block of a checked kernel: a loop without accesses is noticed too.
@@ -91,18 +93,21 @@ EMU_API void* __tsan_memset(void* to, int value, unsigned long n) {
 // Before each atomic other threads may run. A read-modify-write counts as an atomic read
 // and an atomic write.
 #define MODIFY(bits, T, name)                                                                                \
-    EMU_API T __tsan_atomic##bits##_##name(volatile T* p, T v, int) {                                        \
+    EMU_API T __tsan_atomic##bits##_##name(volatile T* p, T v, int order) {                                  \
         emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, false, true, CALLER);                                               \
         check_access((void*)p, bits / 8, true, true, CALLER);                                                \
+        emu::order_atomic(p, order, true, true);                                                             \
         return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                                                      \
     }
 #define __atomic_exchange(p, v, order) __atomic_exchange_n(p, v, order)
 #define COMPARE_EXCHANGE(bits, T, name, weak)                                                                \
-    EMU_API int __tsan_atomic##bits##_compare_exchange_##name(volatile T* p, T* expected, T v, int, int) {   \
+    EMU_API int __tsan_atomic##bits##_compare_exchange_##name(volatile T* p, T* expected, T v, int order,    \
+                                                              int) {                                         \
         emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, false, true, CALLER);                                               \
         check_access((void*)p, bits / 8, true, true, CALLER);                                                \
+        emu::order_atomic(p, order, true, true);                                                             \
         if (weak && emu::fails_spuriously()) {                                                               \
             *expected = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                \
             return 0;                                                                                        \
@@ -110,14 +115,16 @@ EMU_API void* __tsan_memset(void* to, int value, unsigned long n) {
         return __atomic_compare_exchange_n(p, expected, v, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
     }
 #define ATOMICS(bits, T)                                                                                     \
-    EMU_API T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
+    EMU_API T __tsan_atomic##bits##_load(const volatile T* p, int order) {                                   \
         emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, false, true, CALLER);                                               \
+        emu::order_atomic(p, order, true, false);                                                            \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
     }                                                                                                        \
-    EMU_API void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                      \
+    EMU_API void __tsan_atomic##bits##_store(volatile T* p, T v, int order) {                                \
         emu::switch_point();                                                                                 \
         check_access((void*)p, bits / 8, true, true, CALLER);                                                \
+        emu::order_atomic(p, order, false, true);                                                            \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                            \
     }                                                                                                        \
     MODIFY(bits, T, exchange)                                                                                \

@@ -1,7 +1,9 @@
 // A threadgroup while it runs, with a fiber for each of its threads.
 #pragma once
+#include "happens_before.h"
 #include "kernel.h"
 #include "shadow.h"
+#include <algorithm>
 #include <numeric>
 #include <unordered_set>
 
@@ -21,11 +23,14 @@ struct Fiber {
     char *stack_begin, *stack_end;
     FiberState state;
     uint8_t operation, type, words; // of the SIMD operation it waits in
-    int line;                       // where it waits
+    int place;                      // where it waits: see __MTL_PLACE
     uint32_t in[4], out[4], argument;
     uint32_t flags;    // of the barrier it waits at
     uint32_t epoch[2]; // simdgroup_barriers passed, by MemorySpace
     ThreadContext context;
+    // Of the wide profile.
+    Knowledge known, seen; // acquired, and what a fence would acquire
+    bool released;         // by a fence: every atomic write releases
 };
 
 constexpr uint32_t kSharedSpace = 2 * kThreadgroupMemory; // with red zones between variables
@@ -89,6 +94,8 @@ struct Checks {
     std::unordered_set<std::string> reported; // each finding once
     uint64_t ticks = 0;                       // towards the next look at the clock
     double deadline = 0;
+    std::unordered_map<uintptr_t, Knowledge> released; // by location, of the wide profile
+    bool acquired = false;                             // something of that
 };
 
 // Holds one threadgroup, then the next. A checked dispatch may use several at a time, which
@@ -121,6 +128,7 @@ struct Worker {
     Schedule* schedule = nullptr; // not null: threads take turns at atomics
     bool parked[kMaxThreads /
                 kSimdWidth]; // SIMD-groups that wait for a barrier of the threadgroup, or are done
+    Knowledge known;         // acquired by all threads of the threadgroup
     bool active = false;     // holds a threadgroup that is not done
 
     bool failed = false;
@@ -158,6 +166,11 @@ void resume(Worker* w, Fiber* f);
 void yield_fiber(Worker* w, Fiber* f);
 [[noreturn]] void park(Worker* w); // ends the current fiber: it must not go on
 
+// The source line of a place.
+inline int line_of(int place) {
+    return place & 0xfffff;
+}
+
 // simd.cpp
 const char* simd_name(int operation);
 void complete_simd(Fiber** lanes, int count, const Fiber* base, int width);
@@ -168,6 +181,12 @@ void step_threadgroup(Worker* w,
                       const Orders& orders); // until it is done, it has failed or others are to run
 void switch_point();                         // others may run before the atomic that follows
 bool fails_spuriously();
+
+// happens_before.cpp
+void order_atomic(const volatile void* location, int order, bool reads, bool writes);
+void order_fence(int order);
+bool knows(const Access& a, const LastAccess& l, MemorySpace space);   // that it has happened before
+void share_knowledge(Worker* w, Fiber* const* fibers, uint32_t count); // at a barrier
 
 // race.cpp
 bool visit_cell(const Access& a, Cell& c, MemorySpace space); // false after a finding

@@ -219,6 +219,34 @@ atomic_max_explicit((device atomic_ulong*)&b[0], (ulong)i, memory_order_relaxed)
 atomic_fetch_add_explicit((device atomic_uint*)&b[0], 1u, memory_order_relaxed);
 if (i == 40) b[1] = b[0];
 
+// plain read after an own atomic
+// grid 2 32
+// want data-race | atomically written by
+device atomic_uint* n = (device atomic_uint*)b;
+atomic_fetch_add_explicit(n, 1u, memory_order_relaxed);
+if (i == 63) { atomic_fetch_add_explicit(n, 1u, memory_order_relaxed); a[0] = b[0]; }
+
+// plain write after atomic reads of others
+// grid 1 64
+// want data-race | atomically read by
+a[i] = atomic_load_explicit((device atomic_uint*)b, memory_order_relaxed);
+if (lid == 63) b[0] = 1;
+
+// write after the read of another SIMD-group
+// grid 1 64
+// want data-race | read by thread
+uint v = b[0];
+simdgroup_barrier(mem_flags::mem_device);
+if (lid == 63) b[0] = v + 1u;
+
+// write after reads of two epochs
+// grid 1 64
+uint v = b[0];
+threadgroup_barrier(mem_flags::mem_device);
+if (lid == 63) b[0] = v + 1u;
+threadgroup_barrier(mem_flags::mem_device);
+a[i] = b[0];
+
 // flag without order
 // grid 2 32
 // want data-race | b[2] = b[1];
@@ -249,6 +277,11 @@ if (lid < 32) {
  threadgroup_barrier(mem_flags::mem_none);
  }
 
+// two barriers on one line
+// grid 1 64
+// want divergent-barrier | at another barrier | program_source:6
+if (lid < 32) threadgroup_barrier(mem_flags::mem_none); else threadgroup_barrier(mem_flags::mem_none);
+
 // SIMD operation in divergent flow
 // grid 1 64
 // want divergent-simd | simd_sum | 7 of 32
@@ -262,6 +295,11 @@ if (lane < 7) {
  } else {
  b[i] = simd_max(1u);
  }
+
+// two SIMD operations on one line
+// grid 1 32
+// want divergent-simd | another SIMD-group operation | program_source:6
+b[i] = lane < 7 ? simd_sum(1u) : simd_sum(2u);
 
 // SIMD operation beside a barrier
 // grid 1 32
