@@ -214,7 +214,10 @@ func Count(ctx context.Context, opts *CountOptions, values Datum) (Datum, error)
 
 // CountArray is [Count] for an array.
 func CountArray(ctx context.Context, opts *CountOptions, values arrow.Array) (scalar.Scalar, error) {
-	in := NewDatumWithoutOwning(values)
+	in, err := datumOfArray(values)
+	if err != nil {
+		return nil, err
+	}
 	out, err := Count(ctx, opts, in)
 	return scalarOf(out, err)
 }
@@ -227,7 +230,11 @@ func callAggregate(ctx context.Context, name string, opts *ScalarAggregateOption
 }
 
 func callAggregateArray(ctx context.Context, name string, opts *ScalarAggregateOptions, values arrow.Array) (scalar.Scalar, error) {
-	out, err := callAggregate(ctx, name, opts, NewDatumWithoutOwning(values))
+	in, err := datumOfArray(values)
+	if err != nil {
+		return nil, err
+	}
+	out, err := callAggregate(ctx, name, opts, in)
 	return scalarOf(out, err)
 }
 

@@ -12,11 +12,12 @@ import (
 
 // newBuffer is a buffer of n bytes for a result that will be written in full. Bytes past n are zeroed up to the
 // buffer's capacity's last partial line, so that nothing uninitialised is ever written to a file.
-func newBuffer(mem arrowmem.Allocator, n int) (*arrowmem.Buffer, error) {
+func newBuffer(mem arrowmem.Allocator, n int) (b *arrowmem.Buffer, err error) {
+	defer recoverMemory(&err)
 	if a, ok := mem.(*memory.Allocator); ok {
 		return a.NewBuffer(n)
 	}
-	b := arrowmem.NewResizableBuffer(mem)
+	b = arrowmem.NewResizableBuffer(mem)
 	b.Resize(n)
 	if tail := b.Buf()[n:]; len(tail) > 0 {
 		clear(tail[:min(len(tail), 64)])

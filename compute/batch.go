@@ -26,6 +26,7 @@ type Batch struct {
 
 	mu       sync.Mutex // results and released
 	released bool
+	freeing  bool // columns take their results
 }
 
 // Value is the pending result of a recorded call. It is an argument of later calls of the same Batch, and a Datum once
@@ -110,6 +111,9 @@ func (b *Batch) argument(a any) (any, error) {
 		}
 		return x, nil
 	case *Column:
+		if x == nil {
+			return nil, fmt.Errorf("%w: an argument is nil", arrow.ErrInvalid)
+		}
 		d, err := x.retained()
 		if err == nil {
 			b.owned = append(b.owned, d)
@@ -205,7 +209,8 @@ func (v *Value) resolve() error {
 // Keep makes the result of a call stay on the device as a column, an argument of later batches. It is called before the
 // batch runs; the column is there once it has, and outlives the batch.
 func (b *Batch) Keep(v *Value) *Column {
-	if v.batch != b {
+	if v == nil || v.batch != b {
+		v = &Value{batch: b, name: "Keep"}
 		b.fail(v, fmt.Errorf("%w: Keep of the result of another batch", arrow.ErrInvalid))
 	}
 	if err := b.closed(); err != nil {
@@ -297,19 +302,24 @@ func (p *Pending) Wait(ctx context.Context) error {
 // Datum is the result of a call, after its batch has run and before it is released. The caller releases it.
 func (v *Value) Datum() (Datum, error) {
 	b := v.batch
+	if b == nil {
+		return nil, errBatchPending
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.released {
-		return nil, errBatchReleased
-	}
 	return v.datum()
 }
 
 // datum is Datum under the batch's lock.
 func (v *Value) datum() (Datum, error) {
 	p := v.batch.pending
-	if p == nil || !p.ended() || p.err != nil {
+	switch {
+	case v.batch.released && !v.batch.freeing:
+		return nil, errBatchReleased
+	case p == nil || !p.ended():
 		return nil, errBatchPending
+	case p.err != nil:
+		return nil, p.err
 	}
 	if v.result == nil && v.batch.r != nil {
 		if err := v.fetch(); err != nil {
@@ -349,11 +359,13 @@ func (b *Batch) free() {
 		d.Release()
 	}
 	b.owned = nil
+	b.freeing = true
 	for _, v := range b.nodes {
 		if v.column != nil && v.result != nil {
 			v.column.fill(v)
 		}
 	}
+	b.freeing = false
 	b.dropResults()
 	b.dropRecorder()
 }
@@ -379,6 +391,9 @@ func (c *Column) take() (Datum, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
+		return nil, errReleased
+	}
+	if c.data == nil && c.from == nil {
 		return nil, errReleased
 	}
 	if c.data == nil {

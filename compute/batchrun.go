@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/msl"
 )
 
 // engine is the engine of the device that runs the batch, nil for the CPU. A device takes a batch whole: every call
@@ -30,7 +31,7 @@ func (b *Batch) engine() *engine {
 		if c == nil || c.gpu == nil {
 			return nil
 		}
-		if c.admit.validity && c.fn.name != "count" {
+		if c.admit.validity || !v.fitsDevice() {
 			return nil
 		}
 		var rows int64
@@ -50,6 +51,25 @@ func (b *Batch) engine() *engine {
 	return e
 }
 
+// fitsDevice says whether the forms of a call's arguments are such that a device takes them.
+func (v *Value) fitsDevice() bool {
+	for _, a := range v.args {
+		f := formScalar
+		switch x := a.(type) {
+		case *Value:
+			if f = x.form; x.typ.ID() == arrow.STRUCT {
+				return false
+			}
+		case Datum:
+			f, _ = formOf(x)
+		}
+		if f == formScalar && v.call.fn.check != nil {
+			return false // filters take no scalars there
+		}
+	}
+	return true
+}
+
 // submit records the batch and commits it.
 func (b *Batch) submit(e *engine) (err error) {
 	for _, v := range b.nodes {
@@ -64,7 +84,7 @@ func (b *Batch) submit(e *engine) (err error) {
 		}
 	}()
 	defer recoverMemory(&err)
-	inputs := map[Datum]*value{}
+	inputs := map[inputKey]*value{}
 	for _, v := range b.nodes {
 		in := make([]*value, len(v.args))
 		for i, a := range v.args {
@@ -73,13 +93,12 @@ func (b *Batch) submit(e *engine) (err error) {
 				continue
 			}
 			d := a.(Datum)
-			if in[i] = inputs[d]; in[i] == nil || in[i].parts[0].typ != v.call.ins[i] {
+			k := inputKey{of: identity(d), typ: v.call.ins[i], rowsOnly: v.call.rowsOnly}
+			if in[i] = inputs[k]; in[i] == nil {
 				if in[i], err = r.input(d, v.call, i); err != nil {
 					return &callError{v.name, err}
 				}
-				if len(in[i].parts) > 0 {
-					inputs[d] = in[i]
-				}
+				inputs[k] = in[i]
 			}
 		}
 		if v.onDevice, err = v.call.gpu(r, in); err != nil {
@@ -91,6 +110,24 @@ func (b *Batch) submit(e *engine) (err error) {
 	}
 	b.r = r
 	return nil
+}
+
+// inputKey names an argument as a kernel sees it, so that calls of one batch share what was brought to the device.
+type inputKey struct {
+	of       any
+	typ      msl.Type
+	rowsOnly bool
+}
+
+// identity is what datums of the same data have in common.
+func identity(d Datum) any {
+	switch v := d.(type) {
+	case *ac.ArrayDatum:
+		return v.Value
+	case *ac.ChunkedDatum:
+		return v.Value
+	}
+	return d
 }
 
 // admitNode admits a call of a batch.

@@ -60,7 +60,12 @@ func source(k msl.Key) (gpu.Source, error) {
 }
 
 // lose notes that the device is gone, so that it is not tried again.
-func (e *engine) lose(err error) { e.lost.CompareAndSwap(nil, &err) }
+func (e *engine) lose(err error) {
+	e.lost.CompareAndSwap(nil, &err)
+	if errors.Is(err, gpu.ErrClosed) {
+		engines.Delete(e.dev)
+	}
+}
 
 // usable says why the device cannot be used, if it cannot.
 func (e *engine) usable() error {

@@ -47,7 +47,7 @@ func Explain(ctx context.Context, name string, opts FunctionOptions, args ...Dat
 		return d, err
 	}
 	d.Rows = rowsOf(args)
-	if len(args) == 2 {
+	if own.tables != nil {
 		if cols := columnsOfTable(args[0]); cols != nil {
 			return explainColumns(ctx, own, opts, cols, args[1], d)
 		}
@@ -156,6 +156,8 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 		v.why = "no rows"
 	case c.admit.validity && !haveValidity(args[0]):
 		v.why = "no validity bitmap to read"
+	case c.rowsOnly && !haveValidity(args[0]):
+		v.why = "no validity bitmap to count"
 	case c.admit.op == "filter" && (args[0].Kind() == KindScalar || args[1].Kind() == KindScalar):
 		v.why = "scalars are not filtered on a device"
 	}

@@ -78,6 +78,9 @@ func resolveFilter(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s := o.NullSelection; s != ac.SelectionDropNulls && s != ac.SelectionEmitNulls {
+		return nil, fmt.Errorf("%w: filter has no null selection %d", arrow.ErrInvalid, s)
+	}
 	if in[1].ID() != arrow.BOOL {
 		return nil, fmt.Errorf("%w: filter argument must be boolean type, got %s", arrow.ErrNotImplemented, in[1])
 	}
@@ -201,6 +204,9 @@ func (l lane) filter(ctx context.Context, width int, emit bool) (arrow.ArrayData
 
 // compact moves the selected rows of the lane's values to new array data.
 func (l lane) compact(ctx context.Context, sel *cpu.Selection, width int) (arrow.ArrayData, error) {
+	if err := checkRows(l.values); err != nil {
+		return nil, err
+	}
 	bufs, off := l.values.Buffers(), l.values.Offset()+l.v
 	n, workers, mem := sel.Count(), workersOf(ctx), GetAllocator(ctx)
 	var src []byte
@@ -208,18 +214,18 @@ func (l lane) compact(ctx context.Context, sel *cpu.Selection, width int) (arrow
 		src = bufs[1].Bytes()
 	}
 	var valid cpu.Bitmap
-	if bufs[0] != nil && bufs[0].Len() > 0 && l.values.NullN() != 0 {
+	if len(bufs) > 0 && bufs[0] != nil && bufs[0].Len() > 0 && l.values.NullN() != 0 {
 		valid = cpu.Bitmap{Data: bufs[0].Bytes(), Off: off}
 	}
-	if need := (off+l.n)*width + (1-min(width, 1))*(off+l.n+7)/8; l.n > 0 && len(src) < need || valid.Data != nil && len(valid.Data)*8 < off+l.n {
-		return nil, fmt.Errorf("%w: buffer too short for %d rows of %s at offset %d",
-			arrow.ErrInvalid, l.values.Len(), l.values.DataType(), l.values.Offset())
+	held := len(src) * 8
+	if width > 0 {
+		held = len(src) / width
 	}
-	size := n * width
-	if width == 0 {
-		size = (n + 7) / 8
+	if l.n > 0 && held < off+l.n {
+		return nil, fmt.Errorf("%w: buffer of %d bytes is too short for %d rows of %s at offset %d",
+			arrow.ErrInvalid, len(src), l.values.Len(), l.values.DataType(), l.values.Offset())
 	}
-	out, err := newBuffer(mem, size)
+	out, err := newBuffer(mem, rowBytes(n, width))
 	if err != nil {
 		return nil, err
 	}
@@ -239,6 +245,14 @@ func (l lane) compact(ctx context.Context, sel *cpu.Selection, width int) (arrow
 		nulls = sel.Validity(outValid.Bytes(), valid, workers)
 	}
 	return filtered(l.values, n, nulls, outValid, out), nil
+}
+
+// rowBytes is the size of n values of a width in bytes, 0 for bits.
+func rowBytes(n, width int) int {
+	if width == 0 {
+		return (n + 7) / 8
+	}
+	return n * width
 }
 
 // filtered is array data like d with other buffers; a dictionary stays.

@@ -86,8 +86,8 @@ func releaseAll(ds []Datum) {
 }
 
 // filterColumns filters columns by one mask and counts the rows kept.
-func filterColumns(ctx context.Context, cols []Datum, mask Datum, o *FilterOptions) (out []Datum, rows int64, err error) {
-	out = make([]Datum, len(cols))
+func filterColumns(ctx context.Context, cols []Datum, mask Datum, o *FilterOptions) (_ []Datum, rows int64, err error) {
+	out := make([]Datum, len(cols))
 	defer func() {
 		if err != nil {
 			releaseAll(out)

@@ -49,7 +49,9 @@ type call struct {
 	gpu    gpuKernel // nil: there is none, and noGPU says why
 	noGPU  string
 	admit  admitKey
-	nulls  func(a, b bool) bool // whether the result may have nulls, by whether the arguments may
+	// rowsOnly: the kernel looks at no values, only at how many rows there are and which are valid.
+	rowsOnly bool
+	nulls    func(a, b bool) bool // whether the result may have nulls, by whether the arguments may
 }
 
 // gpuKernel records a call over device values.

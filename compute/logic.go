@@ -65,7 +65,7 @@ var nullOps = []op{
 		cpu: blockKernels{}.and(test(cpu.IsNaN[float32], orNull), test(cpu.IsNaN[float64], orNull)),
 	},
 	{
-		name: "is_nan", arity: 1, types: floatTypes, nulls: never, cross: crossCompare,
+		name: "is_nan", arity: 1, types: isNaNTypes, nulls: never, cross: crossCompare,
 		gpu: msl.Expr{Value: "va && is_nan(a)", Valid: "true"},
 		cpu: blockKernels{}.and(test(cpu.IsNaN[float32], andValid), test(cpu.IsNaN[float64], andValid)),
 	},

@@ -21,7 +21,7 @@ func (o *op) function() *function {
 			if o.name == "is_null" {
 				return o.resolveIsNull(opts, in)
 			}
-			if err := noOptions(o.name, opts); err != nil && o.arity == 1 {
+			if err := noOptions(o.name, opts); err != nil {
 				return nil, err
 			}
 			return o.resolve(in)

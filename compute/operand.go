@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -45,17 +46,36 @@ func (c *column) data(start int) []byte { return c.values[(c.off+start)*widths[c
 // bits is the column's values as a bitmap; Bool only.
 func (c *column) bits() cpu.Bitmap { return cpu.Bitmap{Data: c.values, Off: c.off} }
 
-// columnOf views array data as a column of element type t, or its validity as a Bool column without nulls.
+// maxRows bounds offset plus length of array data, so that no size computed from them wraps.
+const maxRows = math.MaxInt / 64
+
+// checkRows refuses array data whose offset and length cannot be, or whose validity bitmap is too short for them.
+func checkRows(d arrow.ArrayData) error {
+	off, n := d.Offset(), d.Len()
+	if off < 0 || n < 0 || off > maxRows || n > maxRows-off {
+		return fmt.Errorf("%w: array of %d rows at offset %d", arrow.ErrInvalid, n, off)
+	}
+	if b := d.Buffers(); n > 0 && len(b) > 0 && b[0] != nil && b[0].Len() > 0 && 8*b[0].Len() < off+n {
+		return fmt.Errorf("%w: validity bitmap of %d bytes is too short for %d rows at offset %d",
+			arrow.ErrInvalid, b[0].Len(), n, off)
+	}
+	return nil
+}
+
+// columnOf views array data as a column of element type t (NoType: without values), or its validity as a Bool column
+// without nulls.
 func columnOf(d arrow.ArrayData, t msl.Type, validity bool) (column, error) {
 	c := column{off: d.Offset(), n: d.Len(), stride: 1, typ: t}
+	if err := checkRows(d); err != nil {
+		return c, err
+	}
 	bufs := d.Buffers()
 	if len(bufs) > 0 && bufs[0] != nil && bufs[0].Len() > 0 && d.NullN() != 0 {
 		c.validBuf = bufs[0]
 		c.valid = cpu.Bitmap{Data: bufs[0].Bytes(), Off: d.Offset()}
-		if 8*bufs[0].Len() < d.Offset()+d.Len() {
-			return c, fmt.Errorf("%w: validity bitmap of %d bytes is too short for %d rows at offset %d",
-				arrow.ErrInvalid, bufs[0].Len(), d.Len(), d.Offset())
-		}
+	}
+	if t == msl.NoType {
+		return c, nil
 	}
 	if validity {
 		c.values, c.valueBuf = c.valid.Data, c.validBuf
@@ -99,6 +119,9 @@ func scalarColumn(s scalar.Scalar, t msl.Type, validity bool) (column, error) {
 	}
 	if validity {
 		c.values, c.valid = bit, cpu.Bitmap{}
+		return c, nil
+	}
+	if t == msl.NoType {
 		return c, nil
 	}
 	switch v := s.(type) {
@@ -147,8 +170,17 @@ func castAll(ctx context.Context, d ac.Datum, types []arrow.DataType, rounds boo
 
 // castOnce casts. Dictionary scalars are looked up here, since arrow-go cannot cast one whose dictionary is empty, and
 // chunks are cast one by one, since arrow-go loses nulls of chunks that are slices.
-func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType, safe bool) (ac.Datum, error) {
+func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType, safe bool) (out ac.Datum, err error) {
 	opts := ac.NewCastOptions(t, safe)
+	ctx, failed := guarded(ctx)
+	defer func() {
+		if e := failed(); e != nil {
+			if out != nil {
+				out.Release()
+			}
+			out, err = nil, e
+		}
+	}()
 	switch v := d.(type) {
 	case *ac.ScalarDatum:
 		if !v.Value.IsValid() {

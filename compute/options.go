@@ -63,9 +63,11 @@ func optionsOf[T any](name string, opts ac.FunctionOptions, def func() *T) (*T, 
 	return nil, fmt.Errorf("%w: function '%s' does not take options of type %T", arrow.ErrInvalid, name, opts)
 }
 
-// noOptions accepts no options but nil.
+// noOptions accepts no options but nil, and those that arithmetic has in Go, where they choose the function's name.
 func noOptions(name string, opts ac.FunctionOptions) error {
-	if opts != nil {
+	switch opts.(type) {
+	case nil, ac.ArithmeticOptions, *ac.ArithmeticOptions:
+	default:
 		return fmt.Errorf("%w: function '%s' does not take options of type %T", arrow.ErrInvalid, name, opts)
 	}
 	return nil

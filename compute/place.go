@@ -19,7 +19,11 @@ func (r *recorder) input(d Datum, c *call, arg int) (*value, error) {
 	if index := c.dicts[arg]; index != msl.NoType {
 		return r.lookedUp(d, index, c.ins[arg])
 	}
-	cols, err := columnsOf(d, c.ins[arg], c.admit.validity)
+	t := c.ins[arg]
+	if c.rowsOnly {
+		t = msl.NoType
+	}
+	cols, err := columnsOf(d, t, c.admit.validity)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +45,11 @@ func (r *recorder) input(d Datum, c *call, arg int) (*value, error) {
 
 func (r *recorder) part(c *column) (p part, err error) {
 	p = part{typ: c.typ, n: c.n, stride: uint32(c.stride)}
-	if c.typ == msl.Bool {
+	switch c.typ {
+	case msl.NoType:
+	case msl.Bool:
 		p.values, p.off, err = r.bits(c.values, c.off, c.n, c.valueBuf)
-	} else {
+	default:
 		p.values, p.off, err = r.elements(c)
 	}
 	if err == nil && !c.valid.All() {
@@ -56,6 +62,10 @@ func (r *recorder) part(c *column) (p part, err error) {
 // elements binds the values of a column and returns the elements before its first.
 func (r *recorder) elements(c *column) (place, uint64, error) {
 	w := widths[c.typ]
+	if c.n == 0 {
+		p, err := r.copied(nil)
+		return p, 0, err
+	}
 	if p, delta, ok := r.inPlace(c.values, c.valueBuf, w); ok {
 		return p, uint64(c.off + delta/w), nil
 	}
@@ -65,6 +75,10 @@ func (r *recorder) elements(c *column) (place, uint64, error) {
 
 // bits binds a bitmap and returns the bits before its first row.
 func (r *recorder) bits(b []byte, off, n int, owner *arrowmem.Buffer) (place, uint64, error) {
+	if n == 0 {
+		p, err := r.copied(nil)
+		return p, 0, err
+	}
 	if p, delta, ok := r.inPlace(b, owner, 1); ok {
 		return p, uint64(off + 8*delta), nil
 	}

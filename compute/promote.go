@@ -149,12 +149,21 @@ func anyTypes(in []arrow.DataType) (*plan, error) {
 	return p, nil
 }
 
-// floatTypes: floats; what is no float has no NaN, which arrow-go answers.
+// floatTypes: floats.
 func floatTypes(in []arrow.DataType) (*plan, error) {
 	if s := storage(in[0]); isFloat(s) {
 		return &plan{in: s, out: arrow.FixedWidthTypes.Boolean}, nil
 	}
 	return nil, errNoKernel
+}
+
+// isNaNTypes: floats; arrow-go says false of other numbers and durations.
+func isNaNTypes(in []arrow.DataType) (*plan, error) {
+	t := in[0]
+	if isNumeric(t) || t.ID() == arrow.DURATION || t.ID() == arrow.NULL || arrow.IsDecimal(t.ID()) {
+		return floatTypes(in)
+	}
+	return nil, fmt.Errorf("%w: function 'is_nan' has no kernel matching input types (%s)", arrow.ErrNotImplemented, t)
 }
 
 // nanTypes: every number and durations; a null-typed column counts as float64.

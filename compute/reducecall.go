@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -26,6 +27,9 @@ func (a *aggregate) function() *function {
 			var o *CountOptions
 			if o, err = optionsOf(a.name, opts, DefaultCountOptions); err == nil {
 				mode = o.Mode
+				if mode > CountAll {
+					err = fmt.Errorf("%w: count has no mode %d", arrow.ErrInvalid, mode)
+				}
 			}
 		} else {
 			s, err = optionsOf(a.name, opts, DefaultScalarAggregateOptions)
@@ -48,10 +52,8 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 	c := &call{
 		nulls: func(bool, bool) bool { return a.name != "count" },
 		out:   p.out, in: p.in, ins: [2]msl.Type{p.in}, cross: a.cross,
-		admit: admitKey{
-			op: a.name, in: p.in, mode: mode, skipNulls: opts.SkipNulls,
-			validity: p.reduction == msl.OpCount,
-		},
+		admit:    admitKey{op: a.name, in: p.in, mode: mode, skipNulls: opts.SkipNulls},
+		rowsOnly: p.reduction == msl.OpCount,
 	}
 	c.cpu = func(ctx context.Context, args []Datum) (Datum, error) {
 		t := tallyPool.Get().(*tally)
@@ -87,8 +89,7 @@ func (p *aggPlan) tally(ctx context.Context, t *tally, d Datum) error {
 		return nil
 	}
 	if p.reduction == msl.OpCount {
-		t.countDatum(d)
-		return nil
+		return t.countDatum(d)
 	}
 	if a, ok := d.(*ac.ArrayDatum); ok {
 		var err error
@@ -110,28 +111,35 @@ func (p *aggPlan) tally(ctx context.Context, t *tally, d Datum) error {
 }
 
 // countDatum counts rows of any type by their validity.
-func (t *tally) countDatum(d Datum) {
+func (t *tally) countDatum(d Datum) error {
 	if s, ok := d.(*ac.ScalarDatum); ok {
 		t.rows = 1
 		if s.Value.IsValid() {
 			t.valid = 1
 		}
-		return
+		return nil
 	}
 	for _, c := range chunksOf(d) {
+		if err := checkRows(c); err != nil {
+			return err
+		}
 		t.rows += c.Len()
 		t.valid += c.Len() - nullsOf(c)
 	}
+	return nil
 }
 
 // nullsOf counts the nulls of array data whose number may not be known.
 func nullsOf(d arrow.ArrayData) int {
-	n := d.NullN()
-	if n != array.UnknownNullCount {
-		return n
+	if d.DataType().ID() == arrow.NULL {
+		return d.Len()
 	}
-	if b := d.Buffers(); len(b) > 0 && b[0] != nil && b[0].Len() > 0 {
-		return d.Len() - cpu.CountValid(cpu.Bitmap{Data: b[0].Bytes(), Off: d.Offset()}, d.Len())
+	b := d.Buffers()
+	if len(b) == 0 || b[0] == nil || b[0].Len() == 0 {
+		return 0
 	}
-	return 0
+	if n := d.NullN(); n != array.UnknownNullCount {
+		return min(n, d.Len())
+	}
+	return d.Len() - cpu.CountValid(cpu.Bitmap{Data: b[0].Bytes(), Off: d.Offset()}, d.Len())
 }

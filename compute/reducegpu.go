@@ -29,7 +29,7 @@ func (a *aggregate) record(r *recorder, p *aggPlan, opts *ScalarAggregateOptions
 		if groups == 0 {
 			continue
 		}
-		if err := recordReduce(r, key, &v.parts[i], &partials, first, groups, p.reduction == msl.OpCount); err != nil {
+		if err := recordReduce(r, key, &v.parts[i], &partials, first, groups); err != nil {
 			return nil, err
 		}
 		first += groups
@@ -39,22 +39,14 @@ func (a *aggregate) record(r *recorder, p *aggPlan, opts *ScalarAggregateOptions
 
 func statesFor(n int) int { return min(groupsOf(n, msl.Tile), msl.MaxGroups) }
 
-func recordReduce(r *recorder, key msl.Key, c *part, partials *place, first, groups int, count bool) error {
+func recordReduce(r *recorder, key msl.Key, c *part, partials *place, first, groups int) error {
 	params := msl.ReduceParams{
 		N: uint64(c.n), Off: c.off, Valid: c.validOff, Groups: uint32(groups), First: uint32(first),
 	}
-	valid := &c.valid
-	nullable := c.nullable
-	if count && c.like != nil && c.count == nil {
-		// an input that is only counted is its own validity; what a filter of this batch left is not
-		valid, nullable, params.Valid = &c.values, true, c.off
-	}
-	if nullable {
-		key.Flags |= msl.ANulls
-	}
 	d := r.kernel(key).in(msl.ReduceIn, &c.values)
-	if nullable {
-		d.in(msl.ReduceValid, valid)
+	if c.nullable {
+		d.key.Flags |= msl.ANulls
+		d.in(msl.ReduceValid, &c.valid)
 	}
 	// states of different chunks are different words: no barrier between their dispatches
 	out := *partials

@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -99,16 +100,26 @@ func CallFunction(ctx context.Context, name string, opts FunctionOptions, args .
 	if own, ok := f.(*function); ok {
 		return own.Execute(ctx, opts, args...)
 	}
-	safe, release := safeForArrow(ctx, args)
-	defer release()
-	return f.Execute(ctx, opts, safe...)
+	for i, a := range args {
+		if isNil(a) {
+			return nil, fmt.Errorf("%w: function '%s': argument %d is nil or was released", arrow.ErrInvalid, name, i)
+		}
+	}
+	if f != builtin[name] {
+		return f.Execute(ctx, opts, args...)
+	}
+	return callArrow(ctx, f, opts, args)
 }
 
 // callArrays is CallFunction over arrays.
 func callArrays(ctx context.Context, name string, opts FunctionOptions, args ...arrow.Array) (arrow.Array, error) {
 	in := make([]Datum, len(args))
 	for i, a := range args {
-		in[i] = NewDatumWithoutOwning(a)
+		d, err := datumOfArray(a)
+		if err != nil {
+			return nil, err
+		}
+		in[i] = d
 	}
 	out, err := CallFunction(ctx, name, opts, in...)
 	if err != nil {
@@ -116,6 +127,14 @@ func callArrays(ctx context.Context, name string, opts FunctionOptions, args ...
 	}
 	defer out.Release()
 	return out.(*ArrayDatum).MakeArray(), nil
+}
+
+// datumOfArray borrows an array that is there.
+func datumOfArray(a arrow.Array) (Datum, error) {
+	if v := reflect.ValueOf(a); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("%w: an array is nil", arrow.ErrInvalid)
+	}
+	return NewDatumWithoutOwning(a), nil
 }
 
 var registerOnce sync.Once

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -43,9 +44,25 @@ func (f *function) passOn(ctx context.Context, opts FunctionOptions, args []Datu
 }
 
 func (f *function) passWhole(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error) {
+	return callArrow(ctx, f.base, opts, args)
+}
+
+// callArrow calls a function of arrow-go's own.
+func callArrow(ctx context.Context, f Function, opts FunctionOptions, args []Datum) (Datum, error) {
 	safe, release := safeForArrow(ctx, args)
 	defer release()
-	return f.base.Execute(ctx, opts, safe...)
+	ctx, failed := guarded(ctx)
+	out, err := f.Execute(ctx, opts, safe...)
+	if e := failed(); e != nil {
+		err = e
+	} else if out == nil && err == nil {
+		err = fmt.Errorf("%w: arrow-go's '%s' has no answer", arrow.ErrInvalid, f.Name())
+	}
+	if err != nil && out != nil {
+		out.Release()
+		out = nil
+	}
+	return out, err
 }
 
 // passChunks passes one array a run of rows where an argument has chunks.

@@ -22,7 +22,7 @@ func emulated(t testing.TB) (context.Context, gpu.Device) {
 	t.Helper()
 	dev, err := gpu.Open("emulator")
 	if err != nil {
-		t.Skipf("no emulator: %v", err)
+		t.Fatalf("no emulator: %v", err)
 	}
 	return onDevice(t, dev), dev
 }

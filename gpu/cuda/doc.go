@@ -8,7 +8,8 @@
 // from the CUDA toolkit, from "pip install nvidia-cuda-nvrtc", or where BROADHEAD_NVRTC says.
 //
 // Kernels are the same Metal Shading Language text as elsewhere, compiled behind a prelude; floating-point arithmetic
-// follows IEEE-754, with subnormals and without contraction.
+// follows IEEE-754, with subnormals and without contraction. Compiled kernels are kept in the user's cache folder, or
+// in the one that BROADHEAD_CUDA_CACHE names ("off": nowhere), so that the next process compiles nothing.
 //
 // Beside other users of CUDA in a process the driver works in the device's primary context, never changes its
 // flags, and leaves the calling thread's context as it was. Shared memory is host memory pinned for the device, mapped

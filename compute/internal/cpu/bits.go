@@ -244,3 +244,34 @@ func wholeBytes(dst []byte, a, b Bitmap, n int) (d, x, y []byte, rows int) {
 	rows = n &^ 63
 	return dst[:rows>>3], a.Data[a.Off>>3:][:rows>>3], b.Data[b.Off>>3:][:rows>>3], rows
 }
+
+// Words reads n rows from row i on as whole words; bits past them are zero.
+func (b Bitmap) Words(dst []uint64, i, n int) {
+	k := 0
+	if b.Data == nil {
+		for ; k < n>>6; k++ {
+			dst[k] = ^uint64(0)
+		}
+	} else {
+		off := b.Off + i
+		for d, s := b.Data[min(off>>3, len(b.Data)):], uint(off)&7; k < n>>6 && len(d) >= 9; k++ {
+			dst[k] = binary.LittleEndian.Uint64(d)>>s | uint64(d[8])<<(64-s)
+			d = d[8:]
+		}
+	}
+	for ; k<<6 < n; k++ {
+		dst[k] = b.Word(i+k<<6, i+n)
+	}
+}
+
+// PutWords stores words as the first n rows of dst as PutWord does.
+func PutWords(dst []byte, words []uint64, n int) {
+	d := dst
+	for _, w := range words[:n>>6] {
+		binary.LittleEndian.PutUint64(d, w)
+		d = d[8:]
+	}
+	if n&63 != 0 {
+		PutWord(dst, n&^63, n, words[n>>6])
+	}
+}

@@ -112,3 +112,29 @@ func TestFillPadding(t *testing.T) {
 		}
 	}
 }
+
+func TestWords(t *testing.T) {
+	r := newRand(12)
+	for _, n := range lengths {
+		bitmaps(r, n+70, func(name string, b Bitmap) {
+			for _, i := range []int{0, 1, 63, 64, 70} {
+				words := make([]uint64, (n+63)/64+1)
+				words[len(words)-1] = 7
+				b.Words(words, i, n)
+				dst := make([]byte, (n+7)/8)
+				PutWords(dst, words, n)
+				for k := range n {
+					if want := b.Bit(i + k); words[k>>6]>>(k&63)&1 != 0 != want || (Bitmap{Data: dst}).Bit(k) != want {
+						t.Fatalf("%s: row %d of %d from %d is not %v", name, k, n, i, want)
+					}
+				}
+				if n&63 != 0 && words[n>>6]>>(n&63) != 0 || words[len(words)-1] != 7 {
+					t.Fatalf("%s: bits past %d rows from %d", name, n, i)
+				}
+				if n&7 != 0 && dst[n>>3]>>(n&7) != 0 {
+					t.Fatalf("%s: padding of %d rows", name, n)
+				}
+			}
+		})
+	}
+}

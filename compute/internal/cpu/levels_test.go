@@ -12,10 +12,8 @@ import (
 // memory, on one core.
 func BenchmarkLevels(b *testing.B) {
 	for _, rows := range []int{benchRows, 10_000_000} {
-		benchLevels[int8](b, rows)
 		benchLevels[int32](b, rows)
 		benchLevels[int64](b, rows)
-		benchLevels[float32](b, rows)
 		benchLevels[float64](b, rows)
 	}
 }
@@ -79,15 +77,10 @@ func bytesOf[T any](v []T) []byte {
 func sumAny[T Number](v []T, valid Bitmap) {
 	var e Exact
 	switch v := any(v).(type) {
-	case []int8:
-		sinkWord = SumInt(v, valid)
 	case []int32:
 		sinkWord = SumInt(v, valid)
 	case []int64:
 		sinkWord = SumInt(v, valid)
-	case []float32:
-		e.AddFloat32s(v, valid)
-		sinkFloat = e.Round()
 	case []float64:
 		e.AddFloat64s(v, valid)
 		sinkFloat = e.Round()
@@ -97,8 +90,6 @@ func sumAny[T Number](v []T, valid Bitmap) {
 // addChecked and mulChecked check integers; floats have nothing to check.
 func addChecked[T Number](out, a, b []T) {
 	switch out := any(out).(type) {
-	case []int8:
-		AddChecked(out, any(a).([]int8), any(b).([]int8))
 	case []int32:
 		AddChecked(out, any(a).([]int32), any(b).([]int32))
 	case []int64:
@@ -110,8 +101,6 @@ func addChecked[T Number](out, a, b []T) {
 
 func mulChecked[T Number](out, a, b []T) {
 	switch out := any(out).(type) {
-	case []int8:
-		MulChecked(out, any(a).([]int8), any(b).([]int8))
 	case []int32:
 		MulChecked(out, any(a).([]int32), any(b).([]int32))
 	case []int64:
