@@ -13,7 +13,7 @@ ON_EMULATOR = BROADHEAD_DEVICE=emulator BROADHEAD_CROSSOVER=0
 export CXX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-emulator doctor compiler emulator test golden arrowgo-tests bench race fuzz lint vet cross arm64
+.PHONY: help demo demo-emulator doctor compiler emulator test golden arrowgo-tests bench oracle race fuzz lint vet cross arm64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ arrowgo-tests: ## arrow-go's own tests against this module
 
 bench: ## Go benchmarks, in the form benchstat reads; BENCH=Sum for some
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+oracle: ## clang judges the kernels' text, DarwinKit's bindings the messages to Metal (needs clang-19)
+	BROADHEAD_TEST_ORACLE=1 $(GO) test -timeout 20m ./internal/oracle ./internal/darwincheck
 
 race: compiler ## the concurrent parts under the race detector (needs cgo)
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./memory/... ./gpu ./compute ./compute/internal/...

@@ -157,6 +157,13 @@ func TestMisuseIsFound(t *testing.T) {
 				send(cb, "waitUntilCompleted")
 			})
 		}},
+		{"handler after commit", []string{"commit", "addCompletedHandler: after commit"}, func() {
+			commit(func(cb id) {
+				send(cb, "commit")
+				send(cb, "waitUntilCompleted")
+				send(cb, "addCompletedHandler:", 0)
+			})
+		}},
 		{"wait before commit", []string{"commit", "never return"}, func() {
 			pool(func() { send(send(objc.queue, "commandBuffer"), "waitUntilCompleted") })
 		}},

@@ -20,7 +20,7 @@ enum class Option {
     Devices,     // how many devices MTLCopyAllDevices lists
     DelayUs,     // a command buffer starts this long after its commit
     StatusLagUs, // the status follows the last signal by this long
-    FillKib,       // as much of a new buffer begins as garbage
+    FillKib,     // as much of a new buffer begins as garbage
     LineWriteback, // 1: dispatches work on copies of their buffers, see private_copy.h
     HoldUs,        // such a dispatch waits this long before it writes back
     FailCommand,   // N: the N-th next command buffer fails

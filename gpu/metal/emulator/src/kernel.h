@@ -12,6 +12,7 @@ namespace emu {
 
 constexpr uint32_t kMaxThreads = 1024; // of a threadgroup
 constexpr uint32_t kSimdWidth = 32;
+constexpr uint32_t kMaxSimdgroups = kMaxThreads / kSimdWidth;
 constexpr uint32_t kThreadgroupMemory = 32768;
 constexpr int kMaxBindings = 31;
 

@@ -117,8 +117,10 @@ void prepare_threads(Worker* w) {
         Fiber& f = w->fibers[i];
         f.state = FiberState::New;
         f.epoch[kDevice] = f.epoch[kShared] = 0;
-        f.known = f.seen = {};
-        f.released = false;
+        if (l.kernel->module->wide) {
+            f.known = f.seen = {};
+            f.released = false;
+        }
         ThreadContext& c = f.context;
         c.position_in_threadgroup = {i % t.x, i / t.x % t.y, i / (t.x * t.y)};
         c.threadgroup_position = g;
@@ -198,7 +200,7 @@ bool pass_barrier(Worker* w) {
 
 // A SIMD-group that can run, or -1.
 int next_simdgroup(Worker* w, const Order& order) {
-    int ready[kMaxThreads / kSimdWidth];
+    int ready[kMaxSimdgroups];
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->simdgroups; i++) {
         auto s = (int)order.at(i);

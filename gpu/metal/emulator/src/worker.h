@@ -126,10 +126,9 @@ struct Worker {
     Checks own_checks;
     Checks* checks = &own_checks; // those of the dispatch: of its first worker
     Schedule* schedule = nullptr; // not null: threads take turns at atomics
-    bool parked[kMaxThreads /
-                kSimdWidth]; // SIMD-groups that wait for a barrier of the threadgroup, or are done
-    Knowledge known;         // acquired by all threads of the threadgroup
-    bool active = false;     // holds a threadgroup that is not done
+    bool parked[kMaxSimdgroups];  // those that wait for a barrier of the threadgroup, or are done
+    Knowledge known;              // acquired by all threads of the threadgroup
+    bool active = false;          // holds a threadgroup that is not done
 
     bool failed = false;
     std::string error;
@@ -177,9 +176,9 @@ void complete_simd(Fiber** lanes, int count, const Fiber* base, int width);
 
 // schedule.cpp
 void begin_threadgroup(Worker* w, uint32_t index);
-void step_threadgroup(Worker* w,
-                      const Orders& orders); // until it is done, it has failed or others are to run
-void switch_point();                         // others may run before the atomic that follows
+// Runs a SIMD-group until it waits, others are to run, or it has failed.
+void step_threadgroup(Worker* w, const Orders& orders);
+void switch_point(); // others may run before the atomic that follows
 bool fails_spuriously();
 
 // happens_before.cpp
