@@ -25,12 +25,17 @@ func newBuffer(mem arrowmem.Allocator, n int) (b *arrowmem.Buffer, err error) {
 	return b, nil
 }
 
+// allocatorError is an error of the caller's allocator, which says nothing of the device.
+type allocatorError struct{ error }
+
+func (e allocatorError) Unwrap() error { return e.error }
+
 // recoverMemory turns an allocator's panic about memory into an error; other panics go on.
 func recoverMemory(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case error:
-		if !errors.Is(p, gpu.ErrOutOfMemory) {
+		if !errors.Is(p, gpu.ErrOutOfMemory) && !errors.Is(p, gpu.ErrClosed) {
 			panic(p)
 		}
 		*err = fmt.Errorf("compute: %w", p)

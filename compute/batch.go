@@ -114,7 +114,7 @@ func (b *Batch) argument(a any) (any, error) {
 		if x == nil {
 			return nil, fmt.Errorf("%w: an argument is nil", arrow.ErrInvalid)
 		}
-		d, err := x.retained()
+		d, err := x.take()
 		if err == nil {
 			b.owned = append(b.owned, d)
 		}
@@ -382,7 +382,7 @@ type Column struct {
 
 var errReleased = fmt.Errorf("%w: the column was released", arrow.ErrInvalid)
 
-// take is the column's datum, moved out of the batch at first.
+// take is the column's datum, moved out of the batch at first. The caller releases it.
 func (c *Column) take() (Datum, error) {
 	if c.from != nil {
 		c.from.batch.mu.Lock()
@@ -403,7 +403,7 @@ func (c *Column) take() (Datum, error) {
 		}
 		c.data = d
 	}
-	return c.data, nil
+	return (&Batch{}).retain(c.data)
 }
 
 // fill moves the result of a batch that is being released to the column, unless it is there or not wanted any more.
@@ -418,17 +418,10 @@ func (c *Column) fill(v *Value) {
 	}
 }
 
-func (c *Column) retained() (Datum, error) {
-	d, err := c.take()
-	if err != nil {
-		return nil, err
-	}
-	return (&Batch{}).retain(d)
-}
-
 // Array is the column as an array, which the caller releases. Chunks are put together; a scalar is an array of one row.
 // On devices with memory of their own this copies.
-func (c *Column) Array(ctx context.Context) (arrow.Array, error) {
+func (c *Column) Array(ctx context.Context) (arr arrow.Array, err error) {
+	defer recoverMemory(&err)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -436,6 +429,7 @@ func (c *Column) Array(ctx context.Context) (arrow.Array, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer d.Release()
 	return wholeArray(ctx, d)
 }
 

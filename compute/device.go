@@ -117,7 +117,8 @@ func (e *engine) record(ctx context.Context, c *call, args []Datum) (Datum, erro
 
 // fellBack counts a call that the CPU had to answer for a device, and tells the log hook.
 func (e *engine) fellBack(ctx context.Context, function string, err error) {
-	if errors.Is(err, gpu.ErrDeviceLost) || errors.Is(err, gpu.ErrClosed) || errors.Is(err, gpu.ErrTimeout) {
+	gone := errors.Is(err, gpu.ErrDeviceLost) || errors.Is(err, gpu.ErrClosed) || errors.Is(err, gpu.ErrTimeout)
+	if gone && !errors.As(err, new(allocatorError)) {
 		e.lose(err)
 	}
 	countFallback(ctx, function, e.info.Driver, err)

@@ -174,3 +174,28 @@ func TestNothingWhereSomethingIsWanted(t *testing.T) {
 		require.Error(t, err, c.f)
 	}
 }
+
+// An allocator that was closed is the caller's mistake: an error of the call, and of no other.
+func TestClosedAllocator(t *testing.T) {
+	for name, ctx := range pathsOf(t) {
+		mem, ok := compute.GetAllocator(ctx).(*memory.Allocator)
+		if !ok {
+			continue
+		}
+		closed := memory.New(mem.Device())
+		require.NoError(t, closed.Close())
+		x := numbersFor(t, arrow.PrimitiveTypes.Int64)
+		for n, call := range map[string]func(ctx context.Context) (compute.Datum, error){
+			"add": func(ctx context.Context) (compute.Datum, error) { return add(ctx, x, x) },
+			"filter": func(ctx context.Context) (compute.Datum, error) {
+				return compute.Filter(ctx, compute.NewDatum(int64(3)), compute.NewDatum(true), compute.FilterOptions{})
+			},
+		} {
+			_, err := call(compute.WithAllocator(ctx, closed))
+			require.ErrorIs(t, err, gpu.ErrClosed, "%s on %s", n, name)
+		}
+		before, err := compute.Explain(ctx, "add", nil, compute.NewDatumWithoutOwning(x), compute.NewDatumWithoutOwning(x))
+		require.NoError(t, err)
+		require.NotContains(t, before.Reason, "close", name)
+	}
+}

@@ -131,7 +131,7 @@ func (r *recorder) result(n int) (*arrowmem.Buffer, place, error) {
 	if r.visible() {
 		b, err := newBuffer(r.out, n)
 		if err != nil {
-			return nil, place{}, err
+			return nil, place{}, allocatorError{err}
 		}
 		if ref, ok := memory.Lookup(b.Bytes()); ok && ref.Device() == r.e.dev {
 			b.Retain()

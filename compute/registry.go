@@ -73,7 +73,11 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 // find is the function that a name means: one that the user registered, in the context's registry or globally, then the
 // engine's, then arrow-go's.
 func find(ctx context.Context, name string) (ac.Function, bool) {
-	f, ok := GetExecCtx(ctx).Registry.GetFunction(name)
+	reg := GetExecCtx(ctx).Registry
+	if reg == nil {
+		reg = ac.GetFunctionRegistry()
+	}
+	f, ok := reg.GetFunction(name)
 	if ok && f != builtin[name] {
 		return f, true
 	}

@@ -92,10 +92,11 @@ func (r *recorder) handOut(b *arrowmem.Buffer, size int) (*arrowmem.Buffer, erro
 		return b, nil
 	}
 	out, err := newBuffer(r.out, size)
-	if err == nil {
-		copy(out.Bytes(), b.Bytes())
+	if err != nil {
+		return nil, allocatorError{err}
 	}
-	return out, err
+	copy(out.Bytes(), b.Bytes())
+	return out, nil
 }
 
 // callers says whether a buffer came from the caller's allocator.

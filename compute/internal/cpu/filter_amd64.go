@@ -7,6 +7,9 @@ import (
 	"unsafe"
 )
 
+// simdCompress takes whole morsels.
+const _ = uint(maxRows - selectMorsel)
+
 // simdCompress copies the rows of src, at most maxRows, that keep selects to
 // dst for as long as a whole word of rows fits there, whatever it selects.
 func simdCompress[T any](dst, src []T, keep []byte) (rows, kept int) {
