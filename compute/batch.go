@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
-	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // Batch records calls and runs them as one submission with one wait. On a device the results of its calls feed each
@@ -375,8 +374,7 @@ type Column struct {
 	mu     sync.Mutex
 	from   *Value // nil for what ToDevice made
 	data   Datum
-	on     *engine
-	pinned []*arrowmem.Buffer // with copies on the device
+	pinned []*resident
 	gone   bool
 }
 
@@ -437,8 +435,8 @@ func (c *Column) Array(ctx context.Context) (arr arrow.Array, err error) {
 func (c *Column) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, b := range c.pinned {
-		c.on.residents.unpin(b)
+	for _, r := range c.pinned {
+		r.unpin()
 	}
 	if c.data != nil {
 		c.data.Release()

@@ -53,11 +53,12 @@ func (b *Batch) engine() *engine {
 
 // fitsDevice says whether the forms of a call's arguments are such that a device takes them.
 func (v *Value) fitsDevice() bool {
-	for _, a := range v.args {
+	for i, a := range v.args {
 		f := formScalar
 		switch x := a.(type) {
 		case *Value:
-			if f = x.form; x.typ.ID() == arrow.STRUCT {
+			// pending dictionaries are indexes without their values
+			if f = x.form; x.typ.ID() == arrow.STRUCT || v.call.dicts[i] != msl.NoType {
 				return false
 			}
 		case Datum:
@@ -93,7 +94,7 @@ func (b *Batch) submit(e *engine) (err error) {
 				continue
 			}
 			d := a.(Datum)
-			k := inputKey{of: identity(d), typ: v.call.ins[i], rowsOnly: v.call.rowsOnly}
+			k := inputKey{of: identity(d), typ: v.call.ins[i], dict: v.call.dicts[i], rowsOnly: v.call.rowsOnly}
 			if in[i] = inputs[k]; in[i] == nil {
 				if in[i], err = r.input(d, v.call, i); err != nil {
 					return &callError{v.name, err}
@@ -116,6 +117,7 @@ func (b *Batch) submit(e *engine) (err error) {
 type inputKey struct {
 	of       any
 	typ      msl.Type
+	dict     msl.Type
 	rowsOnly bool
 }
 
@@ -194,9 +196,22 @@ func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
 		b.dropRecorder()
 	}
 	for _, v := range b.nodes {
-		countRun(v.name, e.info.Driver, v.rows())
+		countRun(v.name, e.info.Driver, v.argumentRows())
 	}
 	return nil
+}
+
+// argumentRows is the number of rows of a call, as eager calls count them.
+func (v *Value) argumentRows() (n int64) {
+	for _, a := range v.args {
+		switch x := a.(type) {
+		case *Value:
+			n = max(n, x.rows())
+		case Datum:
+			n = max(n, x.Len())
+		}
+	}
+	return n
 }
 
 // rows is the number of rows of a result.
@@ -267,7 +282,6 @@ func (c *Column) stay(e *engine, v *Value) {
 	if c.gone {
 		return
 	}
-	c.on = e
 	for i, chunk := range chunksOf(v.result) {
 		p, bufs := &v.onDevice.parts[i], chunk.Buffers()
 		for k, block := range []*privateBlock{p.validBlock, p.block} {
@@ -275,8 +289,8 @@ func (c *Column) stay(e *engine, v *Value) {
 				continue
 			}
 			block.retain()
-			e.residents.put(bufs[k], place{buf: block.buf}, int64(bufs[k].Len()), block.release)
-			c.pinned = append(c.pinned, bufs[k])
+			at := place{buf: block.buf}
+			c.pinned = append(c.pinned, e.residents.put(bufs[k], at, int64(bufs[k].Len()), block.release))
 		}
 	}
 }

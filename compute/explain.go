@@ -114,7 +114,7 @@ func (c *call) choose(ctx context.Context, args []Datum, d *Decision) *engine {
 		if e != nil {
 			d.Device = e.info.Driver
 			if a, ok := GetAllocator(ctx).(*memory.Allocator); !ok || a.Device() != e.dev {
-				d.Reason += "; copied: not in GPU memory"
+				d.Reason += "; results are copied: not in GPU memory"
 			}
 		}
 	}

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"unsafe"
 
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
-
-	"github.com/broadhead-go/broadhead/gpu"
 )
 
 // guard is an allocator for calls that go to arrow-go. It runs kernels in goroutines of its own, where nobody can
-// recover from an allocator's panic; so where the allocator inside has no memory, plain Go memory serves until the call
+// recover from an allocator's panic; so where the allocator inside gives up, plain Go memory serves until the call
 // has ended, and the call's error is the allocator's.
 type guard struct {
 	arrowmem.Allocator
@@ -44,8 +43,8 @@ func (g *guard) try(n int, f func() []byte) (b []byte) {
 			return
 		}
 		err, ok := p.(error)
-		if !ok || !errors.Is(err, gpu.ErrOutOfMemory) {
-			panic(p)
+		if !ok || errors.As(err, new(runtime.Error)) {
+			panic(p) // a bug, no lack of memory
 		}
 		b = arrowmem.DefaultAllocator.Allocate(n)
 		g.mu.Lock()

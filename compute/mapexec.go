@@ -141,10 +141,15 @@ func (m *mapper) rows(start, end int) {
 		}
 	}
 	words := inBits || outBits || m.nullsIn
+	if words && !m.nullsIn { // every row of every block is valid
+		for i := range b.va {
+			b.va[i], b.vb[i] = ^uint64(0), ^uint64(0)
+		}
+	}
 	for row := start; row < end; row += blockRows {
 		b.n = min(blockRows, end-row)
 		for i := range m.args {
-			m.load(s, i, row, inBits, words)
+			m.load(s, i, row, inBits, words && m.nullsIn)
 		}
 		if !outBits {
 			b.out = m.out[row*widths[m.plan.result()]:]
@@ -165,10 +170,10 @@ func (m *mapper) rows(start, end int) {
 			}
 		}
 		if outBits {
-			storeWords(m.out[row/8:], b.ow, b.n)
+			cpu.PutWords(m.out[row/8:], b.ow, b.n)
 		}
 		if m.outValid != nil {
-			storeWords(m.outValid[row/8:], b.ov, b.n)
+			cpu.PutWords(m.outValid[row/8:], b.ov, b.n)
 		}
 	}
 }
@@ -235,20 +240,5 @@ func loadWords(dst []uint64, b cpu.Bitmap, row, n, stride int) {
 		}
 		return
 	}
-	for i := 0; i < n; i += 64 {
-		dst[i/64] = b.Word(row+i, row+n)
-	}
-}
-
-// storeWords writes n bits as bytes, padding bits as zeros.
-func storeWords(dst []byte, words []uint64, n int) {
-	for i := 0; i < n; i += 64 {
-		w, left := words[i/64], n-i
-		if left < 64 {
-			w &= 1<<left - 1
-		}
-		for k := 0; k < min(8, (left+7)/8); k++ {
-			dst[i/8+k] = byte(w >> (8 * k))
-		}
-	}
+	b.Words(dst, row, n)
 }

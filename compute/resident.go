@@ -71,44 +71,44 @@ func (r *resident) done() {
 }
 
 // put adds a copy of a buffer, pinned once. An existing copy is pinned once more, and the new one freed.
-func (s *residents) put(owner *arrowmem.Buffer, at place, size int64, free func()) {
+func (s *residents) put(owner *arrowmem.Buffer, at place, size int64, free func()) *resident {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.byBuffer[owner]; r != nil {
 		r.pins++
 		free()
-		return
+		return r
 	}
 	owner.Retain()
 	s.clock++
 	if s.byBuffer == nil {
 		s.byBuffer = map[*arrowmem.Buffer]*resident{}
 	}
-	s.byBuffer[owner] = &resident{set: s, owner: owner, at: at, size: size, free: free, pins: 1, last: s.clock}
+	r := &resident{set: s, owner: owner, at: at, size: size, free: free, pins: 1, last: s.clock}
+	s.byBuffer[owner] = r
 	s.bytes += size
 	s.count.Add(1)
 	s.shrink(s.budget)
+	return r
 }
 
-// pin pins an existing copy; false means that there is none.
-func (s *residents) pin(b *arrowmem.Buffer) bool {
+// pin pins an existing copy, nil if there is none.
+func (s *residents) pin(b *arrowmem.Buffer) *resident {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.byBuffer[b]
 	if r != nil {
 		r.pins++
 	}
-	return r != nil
+	return r
 }
 
 // unpin undoes one pin; a copy that no handle pins goes.
-func (s *residents) unpin(b *arrowmem.Buffer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.byBuffer[b]; r != nil {
-		if r.pins--; r.pins == 0 {
-			s.drop(r)
-		}
+func (r *resident) unpin() {
+	r.set.mu.Lock()
+	defer r.set.mu.Unlock()
+	if r.pins--; r.pins == 0 && !r.gone {
+		r.set.drop(r)
 	}
 }
 
@@ -182,13 +182,16 @@ func ToDevice(ctx context.Context, data any) (*Column, error) {
 		return nil, err
 	}
 	e := engineOf(dev)
-	c := &Column{data: d.(Datum), on: e}
+	c := &Column{data: d.(Datum)}
 	for _, buf := range buffersOf(c.data) {
-		if err := e.upload(ctx, buf); err != nil {
+		r, err := e.upload(ctx, buf)
+		if err != nil {
 			c.Release()
 			return nil, err
 		}
-		c.pinned = append(c.pinned, buf)
+		if r != nil {
+			c.pinned = append(c.pinned, r)
+		}
 	}
 	return c, nil
 }
@@ -218,36 +221,34 @@ func buffersOf(d Datum) []*arrowmem.Buffer {
 	return out
 }
 
-// upload makes a buffer resident.
-func (e *engine) upload(ctx context.Context, buf *arrowmem.Buffer) error {
-	if e.residents.pin(buf) {
-		return nil
+// upload makes a buffer resident; nil where the device sees it as it is.
+func (e *engine) upload(ctx context.Context, buf *arrowmem.Buffer) (*resident, error) {
+	if r := e.residents.pin(buf); r != nil {
+		return r, nil
 	}
 	ref, ours := memory.Lookup(buf.Bytes())
 	ours = ours && ref.Device() == e.dev
 	if e.info.Unified {
 		if ours {
-			return nil
+			return nil, nil
 		}
 		copied, err := e.mem.NewBuffer(buf.Len())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		copy(copied.Bytes(), buf.Bytes())
 		ref, _ := memory.Lookup(copied.Bytes())
-		e.residents.put(buf, place{buf: ref.Buffer(), off: ref.Offset()}, int64(buf.Len()), copied.Release)
-		return nil
+		return e.residents.put(buf, place{buf: ref.Buffer(), off: ref.Offset()}, int64(buf.Len()), copied.Release), nil
 	}
 	block, err := e.takePrivate(buf.Len() + bindAlign)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := e.send(ctx, block, buf, ref, ours); err != nil {
 		block.release()
-		return err
+		return nil, err
 	}
-	e.residents.put(buf, place{buf: block.buf}, int64(buf.Len()), block.release)
-	return nil
+	return e.residents.put(buf, place{buf: block.buf}, int64(buf.Len()), block.release), nil
 }
 
 // stageBytes is the size of one of the two pieces in which foreign memory travels: while one is copied by the device,

@@ -115,7 +115,8 @@ var softKinds = []func(f softFormat, r *rand.Rand) softPair{
 	// Few bits, or long runs of ones.
 	func(f softFormat, r *rand.Rand) softPair {
 		sparse := func() uint64 {
-			x := bit(r) ^ bit(r)
+			x := bit(r)
+			x ^= bit(r)
 			return r.Uint64()&f.sign() ^ (x - r.Uint64()&1)
 		}
 		return softPair{sparse(), sparse()}
