@@ -1,4 +1,7 @@
 package main
 
-// The emulator is listed by the doctor; it is used only where it is named.
-import _ "github.com/broadhead-go/broadhead/gpu/metal/emulator"
+// The doctor lists the devices of both drivers. The emulator is used only where it is named.
+import (
+	_ "github.com/broadhead-go/broadhead/gpu/cuda"
+	_ "github.com/broadhead-go/broadhead/gpu/metal/emulator"
+)

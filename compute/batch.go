@@ -99,36 +99,48 @@ func (b *Batch) fail(v *Value, err error) {
 	}
 }
 
-// argument makes a Datum of what Call was given, or checks a pending result.
+// argument checks a pending result, or makes a datum of anything else, which the batch releases.
 func (b *Batch) argument(a any) (any, error) {
-	switch x := a.(type) {
-	case nil:
-		return nil, fmt.Errorf("%w: an argument is nil", arrow.ErrInvalid)
-	case *Value:
+	if x, ok := a.(*Value); ok {
 		if x == nil || x.batch != b {
 			return nil, fmt.Errorf("%w: an argument is the result of another batch", arrow.ErrInvalid)
 		}
 		return x, nil
+	}
+	d, err := datumOf(a)
+	if err == nil {
+		b.owned = append(b.owned, d)
+	}
+	return d, err
+}
+
+// datumOf is a datum of an array, a datum, a kept column or a Go value, to be released. arrow-go panics on values that
+// it knows no scalar for.
+func datumOf(a any) (d Datum, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: a %T as an argument: %v", arrow.ErrInvalid, a, p)
+		}
+	}()
+	switch x := a.(type) {
+	case nil:
+		return nil, fmt.Errorf("%w: an argument is nil", arrow.ErrInvalid)
 	case *Column:
 		if x == nil {
 			return nil, fmt.Errorf("%w: an argument is nil", arrow.ErrInvalid)
 		}
-		d, err := x.take()
-		if err == nil {
-			b.owned = append(b.owned, d)
-		}
-		return d, err
+		return x.take()
 	case Datum:
 		if isNil(x) {
 			return nil, fmt.Errorf("%w: an argument is nil or was released", arrow.ErrInvalid)
 		}
-		return b.retain(x)
+		return retained(x)
 	}
-	return b.newDatum(a)
+	return ac.NewDatum(a), nil
 }
 
-// retain keeps a datum's data alive whatever the caller releases.
-func (b *Batch) retain(d Datum) (out Datum, err error) {
+// retained is a datum of the same data that lives until it is released, whatever the caller releases.
+func retained(d Datum) (out Datum, err error) {
 	switch v := d.(type) {
 	case *ac.ArrayDatum:
 		out = ac.NewDatum(v.Value)
@@ -143,20 +155,7 @@ func (b *Batch) retain(d Datum) (out Datum, err error) {
 	default:
 		return nil, fmt.Errorf("%w: a %s as an argument", arrow.ErrNotImplemented, d.Kind())
 	}
-	b.owned = append(b.owned, out)
 	return out, nil
-}
-
-// newDatum makes a datum of an array or a Go value. arrow-go panics on values that it knows no scalar for.
-func (b *Batch) newDatum(a any) (d Datum, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: a %T as an argument: %v", arrow.ErrInvalid, a, p)
-		}
-	}()
-	d = ac.NewDatum(a)
-	b.owned = append(b.owned, d)
-	return d, nil
 }
 
 // resolve finds out a call's kernel and the type of its result, as far as the types of its arguments are known.
@@ -328,7 +327,7 @@ func (v *Value) datum() (Datum, error) {
 	if v.result == nil {
 		return nil, errBatchPending
 	}
-	return (&Batch{}).retain(v.result)
+	return retained(v.result)
 }
 
 // Release gives back arguments and results. Datums and kept columns that were taken out live on. A batch under way is
@@ -367,79 +366,4 @@ func (b *Batch) free() {
 	b.freeing = false
 	b.dropResults()
 	b.dropRecorder()
-}
-
-// Column is a column that a Batch left on its device. On unified memory it shares the memory of its array.
-type Column struct {
-	mu     sync.Mutex
-	from   *Value // nil for what ToDevice made
-	data   Datum
-	pinned []*resident
-	gone   bool
-}
-
-var errReleased = fmt.Errorf("%w: the column was released", arrow.ErrInvalid)
-
-// take is the column's datum, moved out of the batch at first. The caller releases it.
-func (c *Column) take() (Datum, error) {
-	if c.from != nil {
-		c.from.batch.mu.Lock()
-		defer c.from.batch.mu.Unlock()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone {
-		return nil, errReleased
-	}
-	if c.data == nil && c.from == nil {
-		return nil, errReleased
-	}
-	if c.data == nil {
-		d, err := c.from.datum()
-		if err != nil {
-			return nil, err
-		}
-		c.data = d
-	}
-	return (&Batch{}).retain(c.data)
-}
-
-// fill moves the result of a batch that is being released to the column, unless it is there or not wanted any more.
-func (c *Column) fill(v *Value) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone || c.data != nil {
-		return
-	}
-	if d, err := v.datum(); err == nil {
-		c.data = d
-	}
-}
-
-// Array is the column as an array, which the caller releases. Chunks are put together; a scalar is an array of one row.
-// On devices with memory of their own this copies.
-func (c *Column) Array(ctx context.Context) (arr arrow.Array, err error) {
-	defer recoverMemory(&err)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	d, err := c.take()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Release()
-	return wholeArray(ctx, d)
-}
-
-// Release gives the column's memory back.
-func (c *Column) Release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.pinned {
-		r.unpin()
-	}
-	if c.data != nil {
-		c.data.Release()
-	}
-	c.data, c.pinned, c.gone = nil, nil, true
 }

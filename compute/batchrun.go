@@ -6,9 +6,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
-	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/msl"
@@ -275,26 +273,6 @@ func (b *Batch) dropResults() {
 	}
 }
 
-// stay keeps a result's device memory as the copy of its buffers.
-func (c *Column) stay(e *engine, v *Value) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone {
-		return
-	}
-	for i, chunk := range chunksOf(v.result) {
-		p, bufs := &v.onDevice.parts[i], chunk.Buffers()
-		for k, block := range []*privateBlock{p.validBlock, p.block} {
-			if block == nil || bufs[k] == nil || bufs[k].Len() == 0 {
-				continue
-			}
-			block.retain()
-			at := place{buf: block.buf}
-			c.pinned = append(c.pinned, e.residents.put(bufs[k], at, int64(bufs[k].Len()), block.release))
-		}
-	}
-}
-
 // fallback decides what an error on the device means: nil lets the CPU run the batch.
 func (b *Batch) fallback(e *engine, err error) error {
 	b.dropResults()
@@ -331,20 +309,4 @@ func (b *Batch) runOnCPU(ctx context.Context) error {
 		v.result = d
 	}
 	return nil
-}
-
-// wholeArray is a datum as one array.
-func wholeArray(ctx context.Context, d Datum) (arrow.Array, error) {
-	switch v := d.(type) {
-	case *ac.ArrayDatum:
-		return v.MakeArray(), nil
-	case *ac.ScalarDatum:
-		return scalar.MakeArrayFromScalar(v.Value, 1, GetAllocator(ctx))
-	case *ac.ChunkedDatum:
-		if len(v.Value.Chunks()) == 0 {
-			return array.MakeArrayOfNull(GetAllocator(ctx), v.Value.DataType(), 0), nil
-		}
-		return array.Concatenate(v.Value.Chunks(), GetAllocator(ctx))
-	}
-	return nil, fmt.Errorf("%w: a %s is no column", arrow.ErrNotImplemented, d.Kind())
 }

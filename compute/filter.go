@@ -67,10 +67,13 @@ func filterWidth(t arrow.DataType) int {
 
 // filterKernel is the element type that a device moves values as; NoType where it cannot.
 func filterKernel(width int) msl.Type {
-	if width == 0 {
+	switch {
+	case width == 0:
 		return msl.Bool
+	case width < len(byWidth):
+		return byWidth[width]
 	}
-	return byWidth[width]
+	return msl.NoType
 }
 
 func resolveFilter(opts FunctionOptions, in []arrow.DataType) (*call, error) {

@@ -220,26 +220,6 @@ func (c *call) onCPU(ctx context.Context, args []Datum) (Datum, error) {
 	return c.cpu(ctx, args)
 }
 
-// cast passes the arguments through the call's casts.
-func (c *call) cast(ctx context.Context, args []Datum) (cast []Datum, release func(), err error) {
-	if c.casts[0] == nil && c.casts[1] == nil {
-		return args, func() {}, nil
-	}
-	var owned []Datum
-	cast = append(cast, args...)
-	for i, a := range args {
-		if len(c.casts[i]) == 0 {
-			continue
-		}
-		if cast[i], err = castAll(ctx, a, c.casts[i], c.rounds); err != nil {
-			releaseAll(owned)
-			return nil, nil, err
-		}
-		owned = append(owned, cast[i])
-	}
-	return cast, func() { releaseAll(owned) }, nil
-}
-
 // rowsOf is the number of rows of a call: those of its longest argument.
 func rowsOf(args []Datum) int64 {
 	var n int64

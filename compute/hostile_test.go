@@ -190,6 +190,12 @@ func TestClosedAllocator(t *testing.T) {
 			"filter": func(ctx context.Context) (compute.Datum, error) {
 				return compute.Filter(ctx, compute.NewDatum(int64(3)), compute.NewDatum(true), compute.FilterOptions{})
 			},
+			"negate, in arrow-go": func(ctx context.Context) (compute.Datum, error) {
+				return compute.CallFunction(ctx, "negate", nil, compute.NewDatumWithoutOwning(x))
+			},
+			"add with a cast": func(ctx context.Context) (compute.Datum, error) {
+				return add(ctx, x, numbersFor(t, arrow.PrimitiveTypes.Float64))
+			},
 		} {
 			_, err := call(compute.WithAllocator(ctx, closed))
 			require.ErrorIs(t, err, gpu.ErrClosed, "%s on %s", n, name)

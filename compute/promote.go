@@ -101,7 +101,7 @@ func commonNumeric(a, b arrow.DataType) arrow.DataType {
 	return signedOfWidth[w]
 }
 
-var signedOfWidth = map[int]arrow.DataType{
+var signedOfWidth = [...]arrow.DataType{
 	1: arrow.PrimitiveTypes.Int8,
 	2: arrow.PrimitiveTypes.Int16,
 	4: arrow.PrimitiveTypes.Int32,

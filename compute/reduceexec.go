@@ -3,7 +3,6 @@ package compute
 import (
 	"context"
 	"encoding/binary"
-	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,8 +14,6 @@ import (
 
 // reduceMorsel is the least number of rows worth a goroutine of its own.
 const reduceMorsel = 128 * 1024
-
-func popcount(w uint64) int { return bits.OnesCount64(w) }
 
 // reduceColumn adds a column to a reduction on the CPU.
 func reduceColumn(ctx context.Context, p *aggPlan, total *tally, c *column, workers int) error {

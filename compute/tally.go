@@ -2,6 +2,7 @@ package compute
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/scalar"
@@ -48,9 +49,9 @@ var reductions = map[string]tallies{
 }
 
 func tallyBool(t *tally, c *column) {
-	bits := c.bits()
+	values := c.bits()
 	for i := 0; i < c.n; i += 64 {
-		t.sum += uint64(popcount(bits.Word(i, c.n) & c.valid.Word(i, c.n)))
+		t.sum += uint64(bits.OnesCount64(values.Word(i, c.n) & c.valid.Word(i, c.n)))
 	}
 }
 

@@ -53,7 +53,7 @@ func timeOf(u arrow.TimeUnit) arrow.DataType {
 // dayTicks is the length of a day in a unit.
 func dayTicks(u arrow.TimeUnit) int64 { return 86_400 * ticksPerSecond[u] }
 
-var ticksPerSecond = map[arrow.TimeUnit]int64{
+var ticksPerSecond = [...]int64{
 	arrow.Second: 1, arrow.Millisecond: 1e3, arrow.Microsecond: 1e6, arrow.Nanosecond: 1e9,
 }
 

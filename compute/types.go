@@ -41,7 +41,7 @@ var widths = [...]int{
 }
 
 // byWidth is the unsigned type of a width in bytes, for kernels that only move values.
-var byWidth = map[int]msl.Type{1: msl.U8, 2: msl.U16, 4: msl.U32, 8: msl.U64}
+var byWidth = [...]msl.Type{1: msl.U8, 2: msl.U16, 4: msl.U32, 8: msl.U64}
 
 // bytesFor is the size of n values of storage t.
 func bytesFor(t msl.Type, n int) int {
