@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/broadhead-go/broadhead/compute"
@@ -82,5 +83,76 @@ func BenchmarkCUDASum(b *testing.B) {
 		if got := sum.String(); got != "4999999950000000" {
 			b.Fatal(got)
 		}
+	}
+}
+
+// BenchmarkCUDAColumns times batches over a column of 100 million rows that ToDevice keeps on the GPU, from recording to
+// the scalar on the host. Every chain but the first ends in a reduction, so that nothing large comes home.
+func BenchmarkCUDAColumns(b *testing.B) {
+	dev := cudaDevice(b)
+	if dev == nil {
+		b.Skip("no device")
+	}
+	const rows = 100_000_000
+	ctx := onDevice(b, dev)
+	builder := array.NewInt64Builder(compute.GetAllocator(ctx))
+	builder.Reserve(rows)
+	for i := range int64(rows) {
+		builder.UnsafeAppend(i * 7919 % 1_000_003)
+	}
+	col := builder.NewArray()
+	builder.Release()
+	defer col.Release()
+	floats, err := compute.CastArray(compute.WithDevice(ctx, nil), col, compute.SafeCastOptions(arrow.PrimitiveTypes.Float64))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer floats.Release()
+	var handles []*compute.Column
+	for _, a := range []arrow.Array{col, floats} {
+		h, err := compute.ToDevice(ctx, a)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer h.Release()
+		handles = append(handles, h)
+	}
+	x, f := handles[0], handles[1]
+	for _, c := range []struct {
+		name  string
+		bytes int64 // read and written
+		calls func(*compute.Batch) *compute.Value
+	}{
+		{"sum", 8, func(b *compute.Batch) *compute.Value { return b.Call("sum", nil, x) }},
+		{"sum_f64_exact", 8, func(b *compute.Batch) *compute.Value { return b.Call("sum", nil, f) }},
+		{"min_max", 8, func(b *compute.Batch) *compute.Value { return b.Call("min_max", nil, x) }},
+		{"any_greater", 8, func(b *compute.Batch) *compute.Value {
+			return b.Call("any", nil, b.Call("greater", nil, x, int64(2_000_000)))
+		}},
+		{"sum_add_scalar", 24, func(b *compute.Batch) *compute.Value {
+			return b.Call("sum", nil, b.Call("add_unchecked", nil, x, int64(1)))
+		}},
+		{"sum_add", 32, func(b *compute.Batch) *compute.Value { return b.Call("sum", nil, b.Call("add_unchecked", nil, x, x)) }},
+		{"min_max_multiply_f64", 24, func(b *compute.Batch) *compute.Value {
+			return b.Call("min_max", nil, b.Call("multiply_unchecked", nil, f, 1.5))
+		}},
+		{"sum_filter_half", 24, func(b *compute.Batch) *compute.Value {
+			return b.Call("sum", nil, b.Call("filter", nil, x, b.Call("greater", nil, x, int64(500_000))))
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(c.bytes * rows)
+			for b.Loop() {
+				batch := compute.NewBatch(ctx)
+				v := c.calls(batch)
+				if err := batch.Run(); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := v.Datum(); err != nil {
+					b.Fatal(err)
+				}
+				batch.Release()
+			}
+		})
 	}
 }

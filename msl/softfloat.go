@@ -7,6 +7,7 @@ package msl
 // Values are ulong (binary64) and uint (binary32) bit patterns:
 //
 //	ulong sf64_add(ulong a, ulong b)     and sf64_sub, sf64_mul, sf64_div
+//	ulong sf64_sqrt(ulong a)
 //	bool  sf64_lt(ulong a, ulong b)      and sf64_le, sf64_eq
 //	bool  sf64_isnan(ulong a)
 //	ulong sf64_total_key(ulong a)
@@ -17,27 +18,29 @@ package msl
 //	ulong sf64_from_float_bits(uint a)
 //	uint  sf64_to_float_bits(ulong a)
 //	uint  sf32_add(uint a, uint b)       and sf32_sub, sf32_mul, sf32_div
+//	uint  sf32_sqrt(uint a)
 //
 // Every result is rounded to nearest, ties to even, with subnormals, signed
 // zeros and infinities as IEEE-754 has them. Comparisons with a NaN are false,
 // and -0 equals +0; sf64_total_key instead orders all patterns as unsigned
 // integers, -0 below +0 and NaNs outside the infinities on their sign's side.
 // A NaN result is some quiet NaN: its sign and payload mean nothing. Overflow
-// gives an infinity, division by zero an infinity or NaN; nothing fails.
+// gives an infinity, division by zero an infinity or NaN, the square root of a
+// number below zero a NaN and that of -0 is -0; nothing fails.
 //
 // The text stands after the device's prelude (metal_stdlib or the equivalent
 // for NVRTC and g++), of which it uses uint, ulong, clz(uint) and as_type.
 func SoftFloat64() string {
-	return softBits + softArith64 + softConvert64 + softWiden64 + softArith32
+	return softBits + softArith64 + softSqrt64 + softConvert64 + softWiden64 + softArith32 + softSqrt32
 }
 
 // NativeFloat64 returns the functions of [SoftFloat64], same names, signatures
 // and results, for devices whose double and float are IEEE-754 with subnormals
 // kept (CUDA without -ftz=true). A thread that flushes subnormals, such as one
 // with FTZ or DAZ set on x86, flushes those of double too and needs the soft
-// text.
+// text. Of the prelude it uses sqrt(double) besides.
 func NativeFloat64() string {
-	return softBits + softNative64 + softWiden64 + softNative32
+	return softBits + softNative64 + softWiden64 + softNative32 + softSqrt32
 }
 
 // softBits needs no arithmetic and is common to both texts. The 64-bit clz is

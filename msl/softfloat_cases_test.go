@@ -139,6 +139,21 @@ var softKinds = []func(f softFormat, r *rand.Rand) softPair{
 		}
 		return softPair{a, f.pack(r.Uint64(), e, r.Uint64())}
 	},
+	// Squares of values and of midpoints, or one unit off, of every size.
+	func(f softFormat, r *rand.Rand) softPair {
+		m := r.Uint64()>>(62-f.frac) | 1<<(f.frac+1)
+		if r.Uint64()&1 == 0 {
+			m = m >> (f.frac / 2) << (f.frac / 2) // the square has all its bits
+		}
+		hi, lo := bits.Mul64(m, m)
+		n := uint(bits.LeadingZeros64(hi))
+		sig := hi<<n | lo>>1>>(63-n)
+		if hi == 0 {
+			sig = lo
+		}
+		a := f.scaled(0, r.IntN(f.special()), sig)
+		return softPair{a + r.Uint64N(3) - 1, f.scaled(0, r.IntN(f.special()), m)}
+	},
 	// Subnormals with anything.
 	func(f softFormat, r *rand.Rand) softPair {
 		p := softPair{r.Uint64() & (f.sign() | f.fracs()>>r.IntN(int(f.frac))), r.Uint64()}

@@ -27,9 +27,9 @@ var (
 		"(ulong)sf64_lt(a, b) | (ulong)sf64_le(a, b) << 1 | (ulong)sf64_eq(a, b) << 2 | (ulong)sf64_isnan(a) << 3 |" +
 			" (ulong)(sf64_total_key(a) < sf64_total_key(b)) << 4",
 		"sf64_from_long((long)a)", "sf64_from_ulong(a)", "sf64_from_float_bits((uint)a)", "(ulong)sf64_to_float_bits(a)",
-		"sf64_from_u128(a, b)", "sf64_from_i128((long)a, b)",
+		"sf64_from_u128(a, b)", "sf64_from_i128((long)a, b)", "sf64_sqrt(a)",
 	}
-	softColumns32 = []string{"sf32_add(a, b)", "sf32_sub(a, b)", "sf32_mul(a, b)", "sf32_div(a, b)"}
+	softColumns32 = []string{"sf32_add(a, b)", "sf32_sub(a, b)", "sf32_mul(a, b)", "sf32_div(a, b)", "sf32_sqrt(a)"}
 	// What the device's own float makes of the operands: it flushes subnormals.
 	floatColumns = []string{"as_type<uint>(as_type<float>(a) + as_type<float>(b))", "as_type<uint>(as_type<float>(a) * as_type<float>(b))"}
 )

@@ -1,7 +1,7 @@
 package msl
 
-// softNative64 gives the functions of softArith64 and softConvert64 by the
-// device's own double.
+// softNative64 gives the functions of softArith64, softSqrt64 and softConvert64
+// by the device's own double.
 const softNative64 = `
 static inline ulong sf64_add(ulong a, ulong b) {
     return as_type<ulong>(as_type<double>(a) + as_type<double>(b));
@@ -17,6 +17,10 @@ static inline ulong sf64_mul(ulong a, ulong b) {
 
 static inline ulong sf64_div(ulong a, ulong b) {
     return as_type<ulong>(as_type<double>(a) / as_type<double>(b));
+}
+
+static inline ulong sf64_sqrt(ulong a) {
+    return as_type<ulong>(sqrt(as_type<double>(a)));
 }
 
 static inline bool sf64_eq(ulong a, ulong b) {

@@ -33,6 +33,11 @@ template <class D, class S> static inline D as_type(S s) {
 }
 `
 
+// softShimDouble is what NativeFloat64 uses besides.
+const softShimDouble = `
+static inline double sqrt(double x) { return __builtin_sqrt(x); }
+`
+
 // softMain reads records of two words from standard input and writes the
 // results of each. Arguments: text (soft or native), width (64 or 32), and
 // whether the thread flushes subnormals as a Metal GPU does.
@@ -64,6 +69,7 @@ static void flush_subnormals() {
         r[8] = sf64_to_float_bits(a);                                         \
         r[9] = sf64_from_u128(a, b);                                          \
         r[10] = sf64_from_i128((long)a, b);                                   \
+        r[11] = sf64_sqrt(a);                                                 \
     }
 #define RESULTS32(ns)                                                         \
     static void ns##_results32(uint a, uint b, uint* r) {                     \
@@ -72,6 +78,7 @@ static void flush_subnormals() {
         r[1] = sf32_sub(a, b);                                                \
         r[2] = sf32_mul(a, b);                                                \
         r[3] = sf32_div(a, b);                                                \
+        r[4] = sf32_sqrt(a);                                                  \
     }
 RESULTS64(soft) RESULTS64(native) RESULTS32(soft) RESULTS32(native)
 
@@ -90,8 +97,8 @@ int main(int argc, char** argv) {
     if (argc != 4) return 2;
     bool soft = !strcmp(argv[1], "soft");
     if (!strcmp(argv[3], "flush")) flush_subnormals();
-    if (!strcmp(argv[2], "64")) return serve<ulong, 11>(soft ? soft_results64 : native_results64);
-    return serve<uint, 4>(soft ? soft_results32 : native_results32);
+    if (!strcmp(argv[2], "64")) return serve<ulong, 12>(soft ? soft_results64 : native_results64);
+    return serve<uint, 5>(soft ? soft_results32 : native_results32);
 }
 `
 
@@ -110,7 +117,7 @@ func buildSoftFloat(t *testing.T, flags ...string) string {
 	text := strings.Join([]string{
 		softShim,
 		"namespace soft {", SoftFloat64(), "}",
-		"namespace native {", NativeFloat64(), "}",
+		"namespace native {", softShimDouble, NativeFloat64(), "}",
 		softMain,
 	}, "\n")
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {

@@ -27,7 +27,7 @@ type softOracle struct {
 var softOracle64 = softOracle{
 	format: softBinary64,
 	names: []string{"add", "sub", "mul", "div", "compare", "from_long", "from_ulong",
-		"from_float_bits", "to_float_bits", "from_u128", "from_i128"},
+		"from_float_bits", "to_float_bits", "from_u128", "from_i128", "sqrt"},
 	results: func(p softPair, want []uint64) {
 		a, b := math.Float64frombits(p.a), math.Float64frombits(p.b)
 		want[0] = math.Float64bits(a + b)
@@ -41,18 +41,20 @@ var softOracle64 = softOracle{
 		want[8] = uint64(math.Float32bits(float32(a)))
 		want[9] = softWide(new(big.Int).SetUint64(p.a), p.b)
 		want[10] = softWide(big.NewInt(int64(p.a)), p.b)
+		want[11] = math.Float64bits(math.Sqrt(a))
 	},
 }
 
 var softOracle32 = softOracle{
 	format: softBinary32,
-	names:  []string{"add", "sub", "mul", "div"},
+	names:  []string{"add", "sub", "mul", "div", "sqrt"},
 	results: func(p softPair, want []uint64) {
 		a, b := math.Float32frombits(uint32(p.a)), math.Float32frombits(uint32(p.b))
 		want[0] = uint64(math.Float32bits(a + b))
 		want[1] = uint64(math.Float32bits(a - b))
 		want[2] = uint64(math.Float32bits(a * b))
 		want[3] = uint64(math.Float32bits(a / b))
+		want[4] = uint64(math.Float32bits(float32(math.Sqrt(float64(a)))))
 	},
 }
 
