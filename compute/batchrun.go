@@ -23,7 +23,7 @@ func (b *Batch) engine() *engine {
 	if e.usable() != nil {
 		return nil
 	}
-	worth := false
+	worth, used := false, b.used()
 	for _, v := range b.nodes {
 		c := v.call
 		if c == nil || c.gpu == nil {
@@ -40,7 +40,11 @@ func (b *Batch) engine() *engine {
 				place = max(place, e.placeOf([]Datum{d}))
 			}
 		}
-		cross, _ := crossoverOf(c.fn.name, &e.info, c.cross, c.in, place)
+		class := c.cross
+		if class == crossMap && used[v] && !e.info.Unified {
+			class = crossCompare // what stays on the device does not cross the bus
+		}
+		cross, _ := crossoverOf(c.fn.name, &e.info, class, c.in, place)
 		worth = worth || rows > 0 && rows >= cross
 	}
 	if !worth {
@@ -224,11 +228,8 @@ func (v *Value) rows() int64 {
 	return int64(n)
 }
 
-// wanted are the calls whose results the host gets at once.
-func (b *Batch) wanted(e *engine) []*Value {
-	if e.info.Unified {
-		return b.nodes
-	}
+// used are the calls whose results feed others.
+func (b *Batch) used() map[*Value]bool {
 	used := map[*Value]bool{}
 	for _, v := range b.nodes {
 		for _, a := range v.args {
@@ -237,6 +238,15 @@ func (b *Batch) wanted(e *engine) []*Value {
 			}
 		}
 	}
+	return used
+}
+
+// wanted are the calls whose results the host gets at once.
+func (b *Batch) wanted(e *engine) []*Value {
+	if e.info.Unified {
+		return b.nodes
+	}
+	used := b.used()
 	var out []*Value
 	for _, v := range b.nodes {
 		if !used[v] || v.column != nil || v.form == formScalar {

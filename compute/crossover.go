@@ -46,9 +46,16 @@ func (p Place) String() string {
 }
 
 // shipped are the crossovers of a device family that has not been measured on this machine, in rows of 8 bytes. Metal's
-// are those published for an Apple M4 Max against a CPU library that uses every core. The emulator is for tests and
-// never wins.
+// are those published for an Apple M4 Max against a CPU library that uses every core; CUDA's were measured on an H200
+// beside 16 cores (bench/results/h200-columns.md). The emulator is for tests and never wins.
 var shipped = map[string]map[crossClass][ForeignMemory + 1]int64{
+	"cuda": {
+		crossMap:     {Never, Never, Never},
+		crossCompare: {131_072, Never, Never},
+		crossBits:    {131_072, 131_072, Never},
+		crossReduce:  {524_288, Never, Never},
+		crossFilter:  {524_288, Never, Never},
+	},
 	"metal": {
 		crossMap:     {10_000_000, 10_000_000, Never},
 		crossCompare: {30_000_000, 30_000_000, Never},

@@ -143,7 +143,7 @@ var softKinds = []func(f softFormat, r *rand.Rand) softPair{
 	func(f softFormat, r *rand.Rand) softPair {
 		m := r.Uint64()>>(62-f.frac) | 1<<(f.frac+1)
 		if r.Uint64()&1 == 0 {
-			m = m >> (f.frac / 2) << (f.frac / 2) // the square has all its bits
+			m = m >> (f.frac/2 + 2) << (f.frac/2 + 2) // no more bits than make an exact square
 		}
 		hi, lo := bits.Mul64(m, m)
 		n := uint(bits.LeadingZeros64(hi))

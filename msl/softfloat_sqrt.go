@@ -10,7 +10,8 @@ package msl
 // After four steps the relative error is under 2^-28. The root s of 32 bits is
 // as good and also from below; the step s + r(x - s^2)/2 leaves less than 2^-55,
 // and the root of 55 bits is then short by at most one, which its remainder
-// shows. No root is a midpoint: a midpoint's square has too many bits.
+// shows. No root is a midpoint: a midpoint's square has too many bits. The root
+// that is exact has 27 bits at most.
 const softSqrt64 = `
 static inline uint sf64_rsqrt_step(uint x, uint r) {
     uint t = (uint)(((ulong)r * r) >> 32);
@@ -37,11 +38,9 @@ static inline ulong sf64_sqrt(ulong a) {
     ulong s = ((ulong)xh * r) >> 31;
     ulong err = (x - s * s) >> 5;
     ulong q = ((s << 32) + ((r * err) >> 27)) >> 9;
-    ulong rem = (x << 46) - q * q;
-    bool low = rem > 2ul * q;
-    rem -= low ? 2ul * q + 1ul : 0ul;
-    q += (ulong)low;
-    return sf64_round((e + 1022 + (int)odd) >> 1, (q << 9) | (ulong)(rem != 0ul));
+    q += (ulong)((x << 46) - q * q > 2ul * q);
+    // The sticky bit may be set for an exact root too: the bits above it are zero.
+    return sf64_round((e + 1022 + (int)odd) >> 1, (q << 9) | 1ul);
 }
 `
 
