@@ -82,5 +82,5 @@ cross: vet ## build and vet for every platform without cgo
 		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
 	done
 
-arm64: ## tests on linux/arm64, under qemu elsewhere; EMULATOR=1 for those of GPU kernels too
-	@GO='$(GO)' EMULATOR='$(EMULATOR)' .ci/arm64
+arm64: ## tests on linux/arm64, under qemu elsewhere; EMULATOR=1 for those of GPU kernels too, PACKAGES=... for some
+	@GO='$(GO)' EMULATOR='$(EMULATOR)' PACKAGES='$(PACKAGES)' .ci/arm64

@@ -10,8 +10,7 @@ package msl
 // After four steps the relative error is under 2^-28. The root s of 32 bits is
 // as good and also from below; the step s + r(x - s^2)/2 leaves less than 2^-55,
 // and the root of 55 bits is then short by at most one, which its remainder
-// shows. No root is a midpoint: a midpoint's square has too many bits. The root
-// that is exact has 27 bits at most.
+// shows. No root is a midpoint: a midpoint's square has too many bits.
 const softSqrt64 = `
 static inline uint sf64_rsqrt_step(uint x, uint r) {
     uint t = (uint)(((ulong)r * r) >> 32);
@@ -39,7 +38,7 @@ static inline ulong sf64_sqrt(ulong a) {
     ulong err = (x - s * s) >> 5;
     ulong q = ((s << 32) + ((r * err) >> 27)) >> 9;
     q += (ulong)((x << 46) - q * q > 2ul * q);
-    // The sticky bit may be set for an exact root too: the bits above it are zero.
+    // Sticky for an exact root as well: its 27 bits at most leave zeros to round away.
     return sf64_round((e + 1022 + (int)odd) >> 1, (q << 9) | 1ul);
 }
 `
