@@ -16,6 +16,7 @@ import (
 
 // A calibration is used at once, stored, read again, and ignored when it is damaged.
 func TestCalibrate(t *testing.T) {
+	nothingSet(t)
 	dev, err := gpu.Open("emulator")
 	require.NoError(t, err)
 	info := dev.Info()

@@ -38,6 +38,7 @@ func TestParseCrossovers(t *testing.T) {
 
 // Narrow values need more rows for the same bytes; foreign memory never pays by default; bits count by themselves.
 func TestShippedCrossovers(t *testing.T) {
+	nothingSet(t)
 	at := func(class crossClass, in msl.Type, p Place) int64 {
 		rows, _ := crossoverOf("", &gpu.Info{Driver: "metal"}, class, in, p)
 		return rows
@@ -59,4 +60,11 @@ func TestShippedCrossovers(t *testing.T) {
 	if rows, from := crossoverOf("sum", &gpu.Info{Driver: "emulator", Name: "none"}, crossReduce, msl.I64, HostMemory); rows != Never || from != "default for emulator" {
 		t.Errorf("emulator: %d, %s", rows, from)
 	}
+}
+
+// nothingSet hides the crossovers that the environment or other tests set.
+func nothingSet(t *testing.T) {
+	loadEnv()
+	was := set.Swap(nil)
+	t.Cleanup(func() { set.Store(was) })
 }

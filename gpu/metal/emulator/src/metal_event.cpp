@@ -16,15 +16,17 @@ std::condition_variable& event_changed() {
 
 // The host has read this value: all work behind it is known to be done.
 static void host_reads(Event* e, uint64_t value) {
-    if (value == e->seen.load(std::memory_order_relaxed))
+    if (value == e->seen.load(std::memory_order_acquire))
         return;
-    e->seen = value;
     Clock clock;
     {
         std::lock_guard<std::mutex> lock(order_mutex);
         clock = e->clock;
     }
     host_sees(clock);
+    // Last: a second thread that finds the value seen skips the clock, so the
+    // host must have it by then.
+    e->seen.store(value, std::memory_order_release);
 }
 
 static uint64_t signaled_value(Event* e, SEL) {
