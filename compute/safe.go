@@ -125,12 +125,15 @@ func rowsFrom(d Datum, row, n int) Datum {
 
 // safeForArrow rebuilds arguments that arrow-go v18.8.0 gets wrong: empty arrays without all their buffers, as readers of
 // files make them, on which it panics in a goroutine where nobody can recover, and slices of fixed-size binaries, whose
-// offset it forgets. The others pass as they are.
+// offset it forgets. Types that it would change are copied. The others pass as they are.
 func safeForArrow(ctx context.Context, args []Datum) (safe []Datum, release func()) {
 	var owned []Datum
 	safe = args
 	for i, a := range args {
 		d := rebuilt(ctx, a)
+		if d == nil {
+			d = unshare(a)
+		}
 		if d == nil {
 			continue
 		}
