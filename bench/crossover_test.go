@@ -8,14 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
-
-	"github.com/broadhead-go/broadhead/gpu"
 )
 
 func TestCrossoverPrintsTablesAndPlots(t *testing.T) {
@@ -50,8 +49,8 @@ func TestCrossoverTakesForeignMemoryAndSomeFunctions(t *testing.T) {
 }
 
 func TestCrossoverOnEmulatorSaysThatItIsNone(t *testing.T) {
-	if _, err := gpu.Open(emulatorName); err != nil {
-		t.Skip(err)
+	if runtime.GOOS != "linux" {
+		t.Skip("the emulator exists on Linux alone")
 	}
 	svg := filepath.Join(t.TempDir(), "plot.svg")
 	var out bytes.Buffer
