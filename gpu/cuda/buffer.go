@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 var errNoSize = errors.New("cuda: an allocation's size must be positive")
@@ -21,7 +22,7 @@ type buffer struct {
 	n    int
 	free func(*session)
 	raw  []byte // ours to unmap, if any
-	counted
+	record.Life
 }
 
 // Alloc returns memory: of the device, or of the host, pinned and mapped into the device's address space.
@@ -67,7 +68,7 @@ func (d *device) alloc(n int, place gpu.Place) (*buffer, error) {
 		return nil, err
 	}
 	d.ctx.retain()
-	b.own()
+	b.Begin(b.giveBack)
 	return b, nil
 }
 
@@ -97,19 +98,8 @@ func (b *buffer) Host() []byte { return b.host }
 // Len is the size that was asked for.
 func (b *buffer) Len() int { return b.n }
 
-// Release gives the memory back once no command uses it; a second call does nothing.
-func (b *buffer) Release() {
-	if b.disown() {
-		b.giveBack()
-	}
-}
-
-// unhold gives back a reference that hold added.
-func (b *buffer) unhold() {
-	if b.drop() {
-		b.giveBack()
-	}
-}
+// Owner is the device that the buffer is memory of.
+func (b *buffer) Owner() *device { return b.dev }
 
 func (b *buffer) giveBack() {
 	if s, err := b.dev.ctx.begin(); err == nil { // else what was in the context is gone with it

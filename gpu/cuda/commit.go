@@ -2,11 +2,7 @@
 
 package cuda
 
-import (
-	"slices"
-
-	"github.com/broadhead-go/broadhead/gpu"
-)
+import "github.com/broadhead-go/broadhead/gpu"
 
 // A commit is timed from so many threadgroups or copied bytes on: two events cost some microseconds.
 const (
@@ -16,45 +12,40 @@ const (
 
 // Commit launches the recording on a stream, which writes the word of a slot as its last deed.
 func (c *commands) Commit() (gpu.Event, error) {
-	r, d := c.rec, c.dev
-	if r == nil {
-		return nil, errSpent
+	r, err := c.Take()
+	if err != nil {
+		return nil, err
 	}
-	c.rec = nil
+	d := c.Dev
 	if err := d.enter(); err != nil {
-		r.giveBack()
+		r.GiveBack()
 		return nil, err
 	}
 	defer d.leave()
-	if r.err != nil {
-		err := r.err
-		r.giveBack()
+	if err := r.Err(); err != nil {
+		r.GiveBack()
 		return nil, err
 	}
 	e := &event{dev: d, rec: r}
-	if !r.hasWork() {
-		r.giveBack()
+	if !r.HasWork() {
+		r.GiveBack()
 		d.ends.StartEnded(&e.Completion)
 		return e, nil
 	}
 	if err := d.launch(e); err != nil {
-		r.giveBack()
+		r.GiveBack()
 		return nil, err
 	}
 	d.ends.Start(&e.Completion, e)
 	return e, nil
 }
 
-func (r *recording) hasWork() bool {
-	return slices.ContainsFunc(r.steps, func(c command) bool { return c.kind != barrierCommand })
-}
-
 // worthTiming says whether the recording is large enough.
-func (r *recording) worthTiming() bool {
+func worthTiming(r *recording) bool {
 	groups, bytes := 0, 0
-	for i := range r.steps {
-		groups += r.steps[i].groups
-		bytes += r.steps[i].n
+	for i := range r.Steps {
+		groups += r.Steps[i].Groups
+		bytes += r.Steps[i].N
 	}
 	return groups >= timedGroups || bytes >= timedBytes
 }
@@ -72,7 +63,7 @@ func (d *device) launch(e *event) error {
 	}
 	q := queue{session: s, dev: d, stream: sl.stream.handle, rec: e.rec}
 	e.slot, e.stream, e.value = sl, q.stream, sl.value
-	e.timed = e.rec.worthTiming() && sl.timer(s) && s.call(cuEventRecord, sl.start, q.stream) == success
+	e.timed = worthTiming(e.rec) && sl.timer(s) && s.call(cuEventRecord, sl.start, q.stream) == success
 	if err := q.all(); err != nil {
 		q.abandon(sl)
 		return err

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 // attributeMaxThreads is CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK.
@@ -21,7 +22,7 @@ type pipeline struct {
 	src        gpu.Source
 	maxThreads int
 	code       module
-	counted
+	record.Life
 
 	addressing sync.Once
 	byAddress  *module // takes constant references as addresses; made when a buffer is bound to one
@@ -63,7 +64,7 @@ func (d *device) compile(src gpu.Source) (*pipeline, error) {
 	p.maxThreads = int(int32(s.out[0]))
 	s.end()
 	d.ctx.retain()
-	p.own()
+	p.Begin(p.free)
 	return p, nil
 }
 
@@ -149,19 +150,11 @@ func (p *pipeline) addressed() (*module, error) {
 // MaxThreads is the largest threadgroup this kernel can run with.
 func (p *pipeline) MaxThreads() int { return p.maxThreads }
 
-// Release frees the kernel once no command uses it; a second call does nothing.
-func (p *pipeline) Release() {
-	if p.disown() {
-		p.free()
-	}
-}
+// Owner is the device that the kernel was built for.
+func (p *pipeline) Owner() *device { return p.dev }
 
-// unhold gives back a reference that hold added.
-func (p *pipeline) unhold() {
-	if p.drop() {
-		p.free()
-	}
-}
+// Name is the kernel's.
+func (p *pipeline) Name() string { return p.name }
 
 func (p *pipeline) free() {
 	if s, err := p.dev.ctx.begin(); err == nil { // else the kernel is gone with the context

@@ -57,11 +57,11 @@ func (h *hostCopier) free() {
 }
 
 // copy puts a copy on the stream.
-func (q *queue) copy(c *command) error {
-	if c.src.host == nil || c.dst.host == nil {
-		st := q.call(cuMemcpyAsync, c.dst.at+uintptr(c.dstOff), c.src.at+uintptr(c.srcOff), uintptr(c.n), q.stream)
+func (q *queue) copy(c *step) error {
+	if c.Src.host == nil || c.Dst.host == nil {
+		st := q.call(cuMemcpyAsync, c.Dst.at+uintptr(c.DstOff), c.Src.at+uintptr(c.SrcOff), uintptr(c.N), q.stream)
 		if st != success {
-			return fmt.Errorf("copy of %d bytes: %w", c.n, q.dev.judge(st))
+			return fmt.Errorf("copy of %d bytes: %w", c.N, q.dev.judge(st))
 		}
 		return nil
 	}
@@ -69,10 +69,10 @@ func (q *queue) copy(c *command) error {
 	if err != nil {
 		return err
 	}
-	from := len(q.rec.bytes)
-	q.rec.bytes = binary.LittleEndian.AppendUint64(q.rec.bytes, uint64(c.n))
+	from := len(q.rec.Bytes)
+	q.rec.Bytes = binary.LittleEndian.AppendUint64(q.rec.Bytes, uint64(c.N))
 	const perGroup = copyThreads * copyThreadBytes
-	return q.run(pipe, (c.n+perGroup-1)/perGroup, copyThreads, []binding{
-		{buf: c.src, off: c.srcOff}, {buf: c.dst, off: c.dstOff}, {from: from, to: len(q.rec.bytes)},
+	return q.run(pipe, (c.N+perGroup-1)/perGroup, copyThreads, []binding{
+		{Buf: c.Src, Off: c.SrcOff}, {Buf: c.Dst, Off: c.DstOff}, {From: from, To: len(q.rec.Bytes)},
 	})
 }

@@ -131,16 +131,6 @@ func TestContextIsLeft(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-func TestGrid(t *testing.T) {
-	for groups, want := range map[int][2]uintptr{
-		1: {1, 1}, 65535: {65535, 1}, 65536: {65536, 1}, 65537: {65536, 2}, 1 << 24: {65536, 256},
-		65536 * 65535: {65536, 65535},
-	} {
-		x, y := grid(groups)
-		require.Equal(t, want, [2]uintptr{x, y}, "%d groups", groups)
-	}
-}
-
 func TestTouch(t *testing.T) {
 	mem := make([]byte, 3*touchShare+5*pageSize+1)
 	mem[touchShare] = 7

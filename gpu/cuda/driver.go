@@ -12,6 +12,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 // function is an entry of the driver's library, by its place in functionNames.
@@ -220,8 +221,8 @@ type session struct {
 	args   [12]uintptr
 	out    [2]uintptr
 	text   [256]byte
-	values [maxArgs]uintptr // kernel arguments, and where they are
-	where  [maxArgs]uintptr
+	values [record.MaxArgs]uintptr // kernel arguments, and where they are
+	where  [record.MaxArgs]uintptr
 }
 
 // begin opens a session in a context; end closes it, on the same goroutine, and leaves the context that was current.

@@ -93,7 +93,7 @@ func (e *event) Finish() {
 	if e.timed {
 		e.gpuTime.Store(int64(e.elapsed()))
 	}
-	e.rec.giveBack()
+	e.rec.GiveBack()
 	e.rec = nil
 	e.dev.slots.put(e.slot)
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 // queue puts a recording on a stream, step by step: a stream runs them in order, so barriers need nothing.
@@ -22,13 +23,13 @@ type queue struct {
 
 func (q *queue) all() error {
 	// A kernel may declare a longer value than it is given.
-	q.rec.bytes = slices.Grow(q.rec.bytes, maxBytes)
-	for i := range q.rec.steps {
+	q.rec.Bytes = slices.Grow(q.rec.Bytes, record.MaxBytes)
+	for i := range q.rec.Steps {
 		var err error
-		switch c := &q.rec.steps[i]; c.kind {
-		case dispatchCommand:
-			err = q.run(c.pipe, c.groups, c.threads, q.rec.bindings[c.from:c.to])
-		case copyCommand:
+		switch c := &q.rec.Steps[i]; c.Kind {
+		case record.Dispatch:
+			err = q.run(c.Pipe, c.Groups, c.Threads, q.rec.Args(c))
+		case record.Copy:
 			err = q.copy(c)
 		}
 		if err != nil {
@@ -38,19 +39,11 @@ func (q *queue) all() error {
 	return nil
 }
 
-// grid folds threadgroups into rows. The last row may have more than was asked for.
-func grid(groups int) (x, y uintptr) {
-	if groups <= rowSize {
-		return uintptr(groups), 1
-	}
-	return rowSize, uintptr((groups + rowSize - 1) / rowSize)
-}
-
 // run launches a kernel.
 func (q *queue) run(p *pipeline, groups, threads int, args []binding) error {
 	code := &p.code
 	for _, param := range code.params {
-		if param.reference && param.index < len(args) && args[param.index].buf != nil {
+		if param.reference && param.index < len(args) && args[param.index].Buf != nil {
 			var err error
 			if code, err = p.addressed(); err != nil {
 				return fmt.Errorf("dispatch of %s: argument %d is a buffer: %w", p.name, param.index, err)
@@ -66,24 +59,24 @@ func (q *queue) run(p *pipeline, groups, threads int, args []binding) error {
 		q.values[i] = 0
 		q.where[i] = uintptr(unsafe.Pointer(&q.values[i]))
 		switch {
-		case b.buf != nil:
-			q.values[i] = b.buf.at + uintptr(b.off)
+		case b.Buf != nil:
+			q.values[i] = b.Buf.at + uintptr(b.Off)
 		case param.reference && !code.byAddress:
 			q.where[i] = address(unbound[:])
-			if b.to > b.from {
-				q.where[i] = address(q.rec.bytes[b.from:])
+			if b.To > b.From {
+				q.where[i] = address(q.rec.Bytes[b.From:])
 			}
-		case b.to > b.from || param.reference:
+		case b.To > b.From || param.reference:
 			if err := q.stage(); err != nil {
 				return err
 			}
 			q.values[i] = q.staged.at // zeros
-			if b.to > b.from {
-				q.values[i] += uintptr(maxBytes + b.from)
+			if b.To > b.From {
+				q.values[i] += uintptr(record.MaxBytes + b.From)
 			}
 		}
 	}
-	x, y := grid(groups)
+	x, y := record.Fold(groups)
 	st := q.call(cuLaunchKernel, code.function, x, y, 1, uintptr(threads), 1, 1, 0, q.stream,
 		uintptr(unsafe.Pointer(&q.where)), 0)
 	runtime.KeepAlive(q.rec)
@@ -94,20 +87,20 @@ func (q *queue) run(p *pipeline, groups, threads int, args []binding) error {
 }
 
 // unbound is the value of a constant reference that nothing is bound to.
-var unbound = new([maxBytes]byte)
+var unbound = new([record.MaxBytes]byte)
 
 // stage copies the recording's bytes to where the device sees them, behind zeros for what is not bound, once.
 func (q *queue) stage() error {
 	if q.staged != nil {
 		return nil
 	}
-	b, err := q.dev.alloc(maxBytes+len(q.rec.bytes), gpu.Shared)
+	b, err := q.dev.alloc(record.MaxBytes+len(q.rec.Bytes), gpu.Shared)
 	if err != nil {
 		return err
 	}
-	clear(b.host[:maxBytes])
-	copy(b.host[maxBytes:], q.rec.bytes)
+	clear(b.host[:record.MaxBytes])
+	copy(b.host[record.MaxBytes:], q.rec.Bytes)
 	q.staged = b
-	q.rec.keepers = append(q.rec.keepers, keeper{b, b.Release})
+	q.rec.Retain(b, b.Release)
 	return nil
 }

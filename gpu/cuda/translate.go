@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 // prelude gives kernel text its meaning in CUDA C++.
@@ -190,7 +191,7 @@ func (e *entry) parameter(tokens []token) error {
 	}
 	number, ok := strings.CutPrefix(attribute, "buffer(")
 	index, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(number), ")"))
-	if !ok || err != nil || index < 0 || index >= maxArgs {
+	if !ok || err != nil || index < 0 || index >= record.MaxArgs {
 		return e.fail(last, "the driver does not know the attribute "+last.text)
 	}
 	own := "b" + strconv.Itoa(index)
@@ -200,7 +201,7 @@ func (e *entry) parameter(tokens []token) error {
 	case reference && e.byAddress:
 		typ, pass = of+"*", "*"+own
 	case reference:
-		fmt.Fprintf(&e.checks, "static_assert(sizeof(%s) <= %d, \"too long to be passed by value\");\n", strings.TrimSpace(of), maxBytes)
+		fmt.Fprintf(&e.checks, "static_assert(sizeof(%s) <= %d, \"too long to be passed by value\");\n", strings.TrimSpace(of), record.MaxBytes)
 		typ = "METAL_BY_VALUE " + of
 	}
 	e.params = append(e.params, param{index, reference})

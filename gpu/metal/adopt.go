@@ -47,7 +47,7 @@ func Object(b gpu.Buffer) (uintptr, error) {
 	if !ok {
 		return 0, fmt.Errorf("%w: metal: no buffer of this driver: %T", gpu.ErrUnsupported, b)
 	}
-	if buf.released.Load() {
+	if buf.Released() {
 		return 0, fmt.Errorf("%w: metal: the buffer was released", gpu.ErrClosed)
 	}
 	return uintptr(buf.id), nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 // MTLResourceOptions: untracked, in memory shared with the CPU or not.
@@ -25,7 +26,7 @@ type buffer struct {
 	n       int
 	memory  mapping // ours to unmap, if any
 	ownsMem bool
-	counted
+	record.Life
 }
 
 // Alloc returns memory. Shared memory is mapped outside the Go heap and used without a copy.
@@ -107,7 +108,7 @@ func (d *device) newBuffer(n int, pages []byte) *buffer {
 // adopt makes a buffer of an MTLBuffer whose reference it takes.
 func (d *device) adopt(o id, n int) *buffer {
 	b := &buffer{dev: d, id: o, n: n}
-	b.own()
+	b.Begin(b.free)
 	return b
 }
 
@@ -117,19 +118,8 @@ func (b *buffer) Host() []byte { return b.host }
 // Len is the size that was asked for.
 func (b *buffer) Len() int { return b.n }
 
-// Release gives the memory back once no command uses it; a second call does nothing.
-func (b *buffer) Release() {
-	if b.disown() {
-		b.free()
-	}
-}
-
-// unhold gives back a reference that hold added.
-func (b *buffer) unhold() {
-	if b.drop() {
-		b.free()
-	}
-}
+// Owner is the device that the buffer is memory of.
+func (b *buffer) Owner() *device { return b.dev }
 
 func (b *buffer) free() {
 	s := b.dev.rt.begin()

@@ -10,42 +10,32 @@ import (
 
 // Commit encodes the recording into a command buffer that signals the event of a slot as its last deed.
 func (c *commands) Commit() (gpu.Event, error) {
-	r, d := c.rec, c.dev
-	if r == nil {
-		return nil, errSpent
+	r, err := c.Take()
+	if err != nil {
+		return nil, err
 	}
-	c.rec = nil
+	d := c.Dev
 	if err := d.enter(); err != nil {
-		r.giveBack()
+		r.GiveBack()
 		return nil, err
 	}
 	defer d.leave()
-	if r.err != nil {
-		err := r.err
-		r.giveBack()
+	if err := r.Err(); err != nil {
+		r.GiveBack()
 		return nil, err
 	}
 	e := &event{dev: d, rec: r}
-	if !r.hasWork() {
-		r.giveBack()
+	if !r.HasWork() {
+		r.GiveBack()
 		d.ends.StartEnded(&e.Completion)
 		return e, nil
 	}
 	if err := d.encode(e); err != nil {
-		r.giveBack()
+		r.GiveBack()
 		return nil, err
 	}
 	d.ends.Start(&e.Completion, e)
 	return e, nil
-}
-
-func (r *recording) hasWork() bool {
-	for i := range r.steps {
-		if r.steps[i].kind != barrierCommand {
-			return true
-		}
-	}
-	return false
 }
 
 // encode writes e's recording into a command buffer and commits it.

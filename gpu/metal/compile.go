@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 const (
@@ -27,7 +28,7 @@ type pipeline struct {
 	id         id
 	name       string
 	maxThreads int
-	counted
+	record.Life
 }
 
 // Compile builds one kernel with exact arithmetic (no fast math).
@@ -72,7 +73,7 @@ func (d *device) compile(s *session, src gpu.Source) (*pipeline, error) {
 		return nil, fmt.Errorf("%w: %s: a SIMD-group has %d threads, not %d", gpu.ErrUnsupported, src.Name, width, simdWidth)
 	}
 	p := &pipeline{dev: d, id: o, name: src.Name, maxThreads: int(s.send(o, selMaxThreads))}
-	p.own()
+	p.Begin(p.free)
 	return p, nil
 }
 
@@ -133,19 +134,11 @@ func compileError(src gpu.Source, log string) *gpu.CompileError {
 // MaxThreads is the largest threadgroup this kernel can run with.
 func (p *pipeline) MaxThreads() int { return p.maxThreads }
 
-// Release frees the kernel once no command uses it; a second call does nothing.
-func (p *pipeline) Release() {
-	if p.disown() {
-		p.free()
-	}
-}
+// Owner is the device that the kernel was built for.
+func (p *pipeline) Owner() *device { return p.dev }
 
-// unhold gives back a reference that hold added.
-func (p *pipeline) unhold() {
-	if p.drop() {
-		p.free()
-	}
-}
+// Name is the kernel's.
+func (p *pipeline) Name() string { return p.name }
 
 func (p *pipeline) free() {
 	s := p.dev.rt.begin()

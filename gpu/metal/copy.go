@@ -53,12 +53,12 @@ func (b *byteCopier) free() {
 }
 
 // copy encodes a copy: a blit where one is allowed, else a dispatch.
-func (e *encoder) copy(c *command) error {
-	if (c.srcOff|c.dstOff|c.n)%blitGranule == 0 {
+func (e *encoder) copy(c *step) error {
+	if (c.SrcOff|c.DstOff|c.N)%blitGranule == 0 {
 		if err := e.open(blitEncoder, selBlitEncoder); err != nil {
 			return err
 		}
-		e.send(e.id, selCopy, uintptr(c.src.id), uintptr(c.srcOff), uintptr(c.dst.id), uintptr(c.dstOff), uintptr(c.n))
+		e.send(e.id, selCopy, uintptr(c.Src.id), uintptr(c.SrcOff), uintptr(c.Dst.id), uintptr(c.DstOff), uintptr(c.N))
 		e.used = true
 		return nil
 	}
@@ -66,10 +66,10 @@ func (e *encoder) copy(c *command) error {
 	if err != nil {
 		return err
 	}
-	from := len(e.rec.bytes)
-	e.rec.bytes = binary.LittleEndian.AppendUint64(e.rec.bytes, uint64(c.n))
+	from := len(e.rec.Bytes)
+	e.rec.Bytes = binary.LittleEndian.AppendUint64(e.rec.Bytes, uint64(c.N))
 	const perGroup = copyThreads * copyThreadBytes
-	return e.run(pipe, (c.n+perGroup-1)/perGroup, copyThreads, []binding{
-		{buf: c.src, off: c.srcOff}, {buf: c.dst, off: c.dstOff}, {from: from, to: len(e.rec.bytes)},
+	return e.run(pipe, (c.N+perGroup-1)/perGroup, copyThreads, []binding{
+		{Buf: c.Src, Off: c.SrcOff}, {Buf: c.Dst, Off: c.DstOff}, {From: from, To: len(e.rec.Bytes)},
 	})
 }

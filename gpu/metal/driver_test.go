@@ -24,15 +24,6 @@ func TestSelectors(t *testing.T) {
 	require.Empty(t, differences)
 }
 
-func TestGrid(t *testing.T) {
-	for groups, want := range map[int][3]uintptr{
-		1: {1, 1, 1}, 65535: {65535, 1, 1}, 65536: {65536, 1, 1}, 65537: {65536, 2, 1}, 1 << 24: {65536, 256, 1},
-		1<<31 + 1: {65536, 32769, 1},
-	} {
-		require.Equal(t, want, metal.Grid(groups), "%d groups", groups)
-	}
-}
-
 func TestCompileErrorLine(t *testing.T) {
 	text := "one\ntwo\nthree\nfour"
 	for _, row := range []struct {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 const (
@@ -39,19 +40,19 @@ type encoder struct {
 	barrier bool // one was recorded since
 
 	pipe  *pipeline // what the open compute encoder has set
-	bound [maxArgs]binding
+	bound [record.MaxArgs]binding
 }
 
 // all encodes every step and ends the last encoder.
 func (e *encoder) all() error {
-	for i := range e.rec.steps {
+	for i := range e.rec.Steps {
 		var err error
-		switch c := &e.rec.steps[i]; c.kind {
-		case dispatchCommand:
-			err = e.run(c.pipe, c.groups, c.threads, e.rec.bindings[c.from:c.to])
-		case copyCommand:
+		switch c := &e.rec.Steps[i]; c.Kind {
+		case record.Dispatch:
+			err = e.run(c.Pipe, c.Groups, c.Threads, e.rec.Args(c))
+		case record.Copy:
 			err = e.copy(c)
-		case barrierCommand:
+		case record.Barrier:
 			e.barrier = e.used
 		}
 		if err != nil {
@@ -119,33 +120,25 @@ func (e *encoder) run(p *pipeline, groups, threads int, args []binding) error {
 		e.pipe = p
 	}
 	e.bind(args)
-	e.sendSizes(e.id, selDispatch, grid(groups), size{uintptr(threads), 1, 1})
+	x, y := record.Fold(groups)
+	e.sendSizes(e.id, selDispatch, size{x, y, 1}, size{uintptr(threads), 1, 1})
 	e.used = true
 	return nil
-}
-
-// grid folds threadgroups into rows, since threads are counted in 32 bits a dimension. The last row may have more than
-// was asked for.
-func grid(groups int) size {
-	if groups <= rowSize {
-		return size{uintptr(groups), 1, 1}
-	}
-	return size{rowSize, uintptr((groups + rowSize - 1) / rowSize), 1}
 }
 
 // bind sets what is not set already. Buffers go in one message, with those that are set and gaps among them: a gap is
 // nil, which leaves an index without a buffer.
 func (e *encoder) bind(list []binding) {
 	for i := 0; i < len(list); {
-		if b := list[i]; b.to > b.from {
-			e.send(e.id, selSetBytes, address(e.rec.bytes[b.from:]), uintptr(b.to-b.from), uintptr(i))
+		if b := list[i]; b.To > b.From {
+			e.send(e.id, selSetBytes, address(e.rec.Bytes[b.From:]), uintptr(b.To-b.From), uintptr(i))
 			e.bound[i] = b
 			i++
 			continue
 		}
 		from, to := 0, 0 // what changes
-		for ; i < len(list) && list[i].to == list[i].from; i++ {
-			if list[i].buf != nil && e.bound[i] != list[i] {
+		for ; i < len(list) && list[i].To == list[i].From; i++ {
+			if list[i].Buf != nil && e.bound[i] != list[i] {
 				if to == 0 {
 					from = i
 				}
@@ -160,9 +153,9 @@ func (e *encoder) bind(list []binding) {
 // setBuffers sets buffers and gaps from an index on.
 func (e *encoder) setBuffers(list []binding, index int) {
 	for k, b := range list {
-		e.buffers[k], e.offsets[k] = 0, uintptr(b.off)
-		if b.buf != nil {
-			e.buffers[k] = uintptr(b.buf.id)
+		e.buffers[k], e.offsets[k] = 0, uintptr(b.Off)
+		if b.Buf != nil {
+			e.buffers[k] = uintptr(b.Buf.id)
 		}
 		e.bound[index+k] = b
 	}

@@ -124,7 +124,7 @@ func (d *device) lose(why string) error {
 
 // Finish releases what the commit kept alive.
 func (e *event) Finish() {
-	e.rec.giveBack()
+	e.rec.GiveBack()
 	e.rec = nil
 	e.dev.slots.put(e.slot)
 }

@@ -9,7 +9,6 @@ var (
 	CompileError   = compileError
 	CheckSelectors = checkSelectors
 	PlainEncoding  = plainEncoding
-	Grid           = func(groups int) [3]uintptr { g := grid(groups); return [3]uintptr{g.width, g.height, g.depth} }
 )
 
 // KeptSlots and LostAfter are the driver's limits.

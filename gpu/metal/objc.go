@@ -11,6 +11,8 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/broadhead-go/broadhead/msl"
+
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 // Libs are the loaded libraries that hold the Objective-C runtime and Metal, as purego.Dlopen returns them.
@@ -95,7 +97,7 @@ type session struct {
 	nserr uintptr // where methods leave an NSError
 
 	// Scratch of the encoder.
-	buffers, offsets [maxArgs]uintptr
+	buffers, offsets [record.MaxArgs]uintptr
 }
 
 // begin opens a session; end closes it, on the same goroutine.

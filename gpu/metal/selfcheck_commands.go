@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
 const checkPreamble = `#include <metal_stdlib>
@@ -145,7 +146,7 @@ func differs(got []uint32, want func(i int) uint32) error {
 }
 
 func (c *checker) checkDispatch() (string, error) {
-	n := 256*(rowSize+1) + 5 // more than a row, and a part of a threadgroup
+	n := 256*(record.RowSize+1) + 5 // more than a row, and a part of a threadgroup
 	if c.options.Quick {
 		n = 100_003
 	}
