@@ -27,10 +27,10 @@ type buffer struct {
 
 // Alloc returns memory: of the device, or of the host, pinned and mapped into the device's address space.
 func (d *device) Alloc(n int, place gpu.Place) (gpu.Buffer, error) {
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		return nil, err
 	}
-	defer d.leave()
+	defer d.Leave()
 	switch {
 	case n <= 0:
 		return nil, errNoSize
@@ -85,10 +85,10 @@ func (b *buffer) takeDevice(s *session) error {
 
 // Wrap returns ErrUnsupported: the driver pins pages it is told of, and memory of others may be moved under the pin.
 func (d *device) Wrap([]byte) (gpu.Buffer, error) {
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		return nil, err
 	}
-	d.leave()
+	d.Leave()
 	return nil, fmt.Errorf("cuda: memory of others is copied: %w", gpu.ErrUnsupported)
 }
 

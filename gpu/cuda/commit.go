@@ -17,11 +17,11 @@ func (c *commands) Commit() (gpu.Event, error) {
 		return nil, err
 	}
 	d := c.Dev
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		r.GiveBack()
 		return nil, err
 	}
-	defer d.leave()
+	defer d.Leave()
 	if err := r.Err(); err != nil {
 		r.GiveBack()
 		return nil, err
@@ -29,14 +29,14 @@ func (c *commands) Commit() (gpu.Event, error) {
 	e := &event{dev: d, rec: r}
 	if !r.HasWork() {
 		r.GiveBack()
-		d.ends.StartEnded(&e.Completion)
+		d.Ends.StartEnded(&e.Completion)
 		return e, nil
 	}
 	if err := d.launch(e); err != nil {
 		r.GiveBack()
 		return nil, err
 	}
-	d.ends.Start(&e.Completion, e)
+	d.Ends.Start(&e.Completion, e)
 	return e, nil
 }
 
@@ -54,7 +54,7 @@ func worthTiming(r *recording) bool {
 func (d *device) launch(e *event) error {
 	s, err := d.ctx.begin()
 	if err != nil {
-		return d.lose(err.Error())
+		return d.Lose(err.Error())
 	}
 	defer s.end()
 	sl, err := d.slots.take(d, s)

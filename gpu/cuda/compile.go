@@ -40,10 +40,10 @@ type module struct {
 
 // Compile builds one kernel.
 func (d *device) Compile(src gpu.Source) (gpu.Pipeline, error) {
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		return nil, err
 	}
-	defer d.leave()
+	defer d.Leave()
 	p, err := d.compile(src)
 	if err != nil {
 		return nil, err

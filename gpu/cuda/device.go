@@ -5,23 +5,21 @@ package cuda
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/gate"
 )
 
 // device is one GPU.
 type device struct {
+	gate.Gate
+
 	drv      *driver
 	ctx      *primary
 	compiler *nvrtc
 	arch     int // 90 is compute capability 9.0
 	images   *imageCache
 	info     gpu.Info
-	ends     *gpu.Completions
-
-	gate   sync.RWMutex // held for reading by every call that uses the device, for writing by Close
-	closed bool
 
 	joining sync.RWMutex // held for reading by those who block in the driver
 	freed   bool         // streams and events are gone
@@ -29,25 +27,7 @@ type device struct {
 	slots  slotPool
 	pool   memoryPool
 	copier hostCopier
-
-	lost atomic.Pointer[error]
 }
-
-// enter begins a call; leave ends it when enter returned nil. A device that is closed or lost does not let anybody in.
-func (d *device) enter() error {
-	d.gate.RLock()
-	if d.closed {
-		d.gate.RUnlock()
-		return gpu.ErrClosed
-	}
-	if lost := d.lost.Load(); lost != nil {
-		d.gate.RUnlock()
-		return *lost
-	}
-	return nil
-}
-
-func (d *device) leave() { d.gate.RUnlock() }
 
 // Info describes the device.
 func (d *device) Info() gpu.Info { return d.info }
@@ -58,15 +38,8 @@ func (d *device) Commands() gpu.Commands { return &commands{recordings.Begin(d)}
 // Close waits for work in flight and frees the device. Buffers and pipelines stay valid until they are released. When
 // the work does not end in gpu.CommandTimeout the device is closed and its streams are given up, not freed.
 func (d *device) Close() error {
-	d.gate.Lock()
-	if d.closed {
-		d.gate.Unlock()
-		return gpu.ErrClosed
-	}
-	d.closed = true
-	d.gate.Unlock()
-	if err := d.ends.Close(); err != nil {
-		return fmt.Errorf("cuda: close: %w", err)
+	if err := d.Shut(); err != nil {
+		return fmt.Errorf("cuda: %w", err)
 	}
 	d.joining.Lock()
 	d.freed = true
@@ -90,15 +63,5 @@ func (d *device) judge(st status) error {
 	case errorLaunchResources, errorNoBinary, errorInvalidPTX, errorUnsupportedPTX, errorInvalidValue, errorNotSupported:
 		return &gpu.CommandError{Log: err.Error()}
 	}
-	return d.lose(err.Error())
-}
-
-// lose makes the device refuse all further work and releases those who wait for it.
-func (d *device) lose(why string) error {
-	err := fmt.Errorf("%w: %s", gpu.ErrDeviceLost, why)
-	if !d.lost.CompareAndSwap(nil, &err) {
-		return *d.lost.Load()
-	}
-	d.ends.Fail(err)
-	return err
+	return d.Lose(err.Error())
 }

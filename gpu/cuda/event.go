@@ -35,16 +35,16 @@ func (e *event) Ended() (bool, error) {
 	s, err := d.ctx.begin()
 	if err != nil {
 		// Only with the context has the work ended for certain.
-		return errors.Is(err, errContextGone), d.lose(err.Error())
+		return errors.Is(err, errContextGone), d.Lose(err.Error())
 	}
 	defer s.end()
 	switch st := s.call(cuStreamQuery, e.stream); {
 	case st == errorNotReady || e.Signaled():
 		return e.Signaled(), nil
 	case st == success:
-		return true, d.lose("a stream has ended without the word of its commit")
+		return true, d.Lose("a stream has ended without the word of its commit")
 	default:
-		return true, d.lose(d.drv.describe(st).Error())
+		return true, d.Lose(d.drv.describe(st).Error())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/compilelog"
 )
 
 type nvrtcFunction int
@@ -175,21 +176,6 @@ func cstring(s string) []byte { return append([]byte(s), 0) }
 
 var logLine = regexp.MustCompile(textName + `\((\d+)\):( (?:catastrophic )?error)?`)
 
-// compileError finds the line of the text that the log blames: the first with an error, else the first it names.
 func compileError(src gpu.Source, log string) *gpu.CompileError {
-	e := &gpu.CompileError{Kernel: src.Name, Log: log}
-	for _, m := range logLine.FindAllStringSubmatch(log, -1) {
-		n, err := strconv.Atoi(m[1])
-		if err != nil || (e.Line != 0 && m[2] == "") {
-			continue
-		}
-		e.Line = n
-		if m[2] != "" {
-			break
-		}
-	}
-	if lines := strings.Split(src.Text, "\n"); e.Line >= 1 && e.Line <= len(lines) {
-		e.Source = lines[e.Line-1]
-	}
-	return e
+	return compilelog.Error(src, log, logLine)
 }

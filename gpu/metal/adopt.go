@@ -66,10 +66,10 @@ func Import(d gpu.Device, object uintptr, host []byte, n int) (gpu.Buffer, error
 	case n <= 0 || host != nil && len(host) != n:
 		return nil, fmt.Errorf("metal: import: a buffer of %d bytes with %d in host memory", n, len(host))
 	}
-	if err := dev.enter(); err != nil {
+	if err := dev.Enter(); err != nil {
 		return nil, err
 	}
-	defer dev.leave()
+	defer dev.Leave()
 	s := dev.rt.begin()
 	defer s.end()
 	s.retain(id(object))

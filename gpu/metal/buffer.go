@@ -31,10 +31,10 @@ type buffer struct {
 
 // Alloc returns memory. Shared memory is mapped outside the Go heap and used without a copy.
 func (d *device) Alloc(n int, place gpu.Place) (gpu.Buffer, error) {
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		return nil, err
 	}
-	defer d.leave()
+	defer d.Leave()
 	switch {
 	case n <= 0:
 		return nil, errNoSize
@@ -76,10 +76,10 @@ func (d *device) allocPrivate(n int) (gpu.Buffer, error) {
 
 // Wrap makes host memory a buffer without a copy. The slice stays reachable until the buffer is released.
 func (d *device) Wrap(host []byte) (gpu.Buffer, error) {
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		return nil, err
 	}
-	defer d.leave()
+	defer d.Leave()
 	if len(host) == 0 || len(host)%pageSize != 0 || address(host)%pageSize != 0 {
 		return nil, fmt.Errorf("%w: %d bytes at %#x; the page has %d", gpu.ErrUnaligned, len(host), address(host), pageSize)
 	}

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 	"unsafe"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/compilelog"
 	"github.com/broadhead-go/broadhead/gpu/internal/record"
 )
 
@@ -33,10 +32,10 @@ type pipeline struct {
 
 // Compile builds one kernel with exact arithmetic (no fast math).
 func (d *device) Compile(src gpu.Source) (gpu.Pipeline, error) {
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		return nil, err
 	}
-	defer d.leave()
+	defer d.Leave()
 	s := d.rt.begin()
 	defer s.end()
 	p, err := d.compile(s, src)
@@ -112,23 +111,8 @@ func (s *session) withError(to id, sel selector, args ...uintptr) (id, string) {
 
 var logLine = regexp.MustCompile(`program_source:(\d+)(?::\d+)?:( (?:fatal )?error)?`)
 
-// compileError finds the line of the text that the log blames: the first with an error, else the first it names.
 func compileError(src gpu.Source, log string) *gpu.CompileError {
-	e := &gpu.CompileError{Kernel: src.Name, Log: log}
-	for _, m := range logLine.FindAllStringSubmatch(log, -1) {
-		n, err := strconv.Atoi(m[1])
-		if err != nil || (e.Line != 0 && m[2] == "") {
-			continue
-		}
-		e.Line = n
-		if m[2] != "" {
-			break
-		}
-	}
-	if lines := strings.Split(src.Text, "\n"); e.Line >= 1 && e.Line <= len(lines) {
-		e.Source = lines[e.Line-1]
-	}
-	return e
+	return compilelog.Error(src, log, logLine)
 }
 
 // MaxThreads is the largest threadgroup this kernel can run with.

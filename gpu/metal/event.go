@@ -105,21 +105,11 @@ func (d *device) judge(s *session, nserr id) error {
 	case code == errorOutOfMemory:
 		return fmt.Errorf("%w: %w", gpu.ErrOutOfMemory, failure)
 	case code == errorAccessRevoked || code == errorDeviceRemoved:
-		return d.lose(failure.Log)
+		return d.Lose(failure.Log)
 	case d.fails.Add(1) >= lostAfter:
-		return d.lose(fmt.Sprintf("%d commits in a row failed, the last with: %s", lostAfter, failure.Log))
+		return d.Lose(fmt.Sprintf("%d commits in a row failed, the last with: %s", lostAfter, failure.Log))
 	}
 	return failure
-}
-
-// lose makes the device refuse all further work and releases those who wait for it.
-func (d *device) lose(why string) error {
-	err := fmt.Errorf("%w: %s", gpu.ErrDeviceLost, why)
-	if !d.lost.CompareAndSwap(nil, &err) {
-		return *d.lost.Load()
-	}
-	d.ends.Fail(err)
-	return err
 }
 
 // Finish releases what the commit kept alive.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/gpu/internal/gate"
 )
 
 const (
@@ -106,6 +107,6 @@ func (s *session) deviceOf(o, queue id, driver string) *device {
 			MemoryBytes:      int64(s.send(o, selRecommendedWorkingSet)),
 			MaxBufferBytes:   int64(s.send(o, selMaxBufferLength)),
 		},
-		ends: gpu.NewCompletions(),
+		Gate: gate.Gate{Ends: gpu.NewCompletions()},
 	}
 }
