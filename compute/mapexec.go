@@ -24,7 +24,7 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.Ar
 	if err := m.allocate(GetAllocator(ctx)); err != nil {
 		return nil, err
 	}
-	if r.n <= mapMorsel || workers <= 1 {
+	if r.n <= mapMorsel {
 		m.rows(0, r.n)
 	} else {
 		m.parallel(ctx, workers)

@@ -17,7 +17,7 @@ const reduceMorsel = 128 * 1024
 
 // reduceColumn adds a column to a reduction on the CPU.
 func reduceColumn(ctx context.Context, p *aggPlan, total *tally, c *column, workers int) error {
-	if c.n > reduceMorsel && workers > 1 {
+	if c.n > reduceMorsel {
 		reduceParallel(ctx, p, total, *c, workers)
 	} else {
 		total.add(p.kernel, c)
@@ -26,7 +26,7 @@ func reduceColumn(ctx context.Context, p *aggPlan, total *tally, c *column, work
 }
 
 func reduceParallel(ctx context.Context, p *aggPlan, total *tally, c column, workers int) {
-	parts := make([]tally, workers)
+	parts := make([]tally, max(workers, 1))
 	cpu.Parallel(c.n, reduceMorsel, workers, func(worker, start, end int) {
 		if ctx.Err() == nil {
 			part := c.slice(start, end-start)

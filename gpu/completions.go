@@ -26,8 +26,9 @@ type Work interface {
 
 // Completions delivers the ends of one device's commits to those who wait for them. A driver has one per device.
 //
-// Three parties look for ends. A waiter polls for a bounded time (wait.go); one waiter polls for all. When that was not
-// enough, one goroutine per device blocks in the driver for as long as somebody is parked. And a timer, armed while
+// Four parties look for ends, and whoever sees one first delivers it. A waiter polls for a bounded time (wait.go); one
+// waiter polls for all. When that was not enough, one goroutine per device blocks in the driver for as long as somebody
+// is parked, unless the CPU does sliced work: then the slices look at the words (slices.go). And a timer, armed while
 // work is in flight, looks now and then, so that work nobody waits for gives its memory back too.
 type Completions struct {
 	mu        sync.Mutex
@@ -263,17 +264,20 @@ func unwatch(c *Completions) {
 	watched.list.Store(&list)
 }
 
-// Progress looks at the completion words of all work in flight and delivers the ends it sees, without blocking. Long CPU
-// work calls it between its slices, so that a result of a GPU does not wait for a free processor. With nothing in
-// flight it costs one load.
-func Progress() {
+// Progress looks at the completion words of all work in flight and delivers the ends it sees, without blocking; it says
+// whether it saw any. [Slices] calls it between slices of CPU work, so that a result of a GPU does not wait for a free
+// processor. With nothing in flight it costs one load.
+func Progress() (delivered bool) {
 	if inFlight.Load() == 0 {
-		return
+		return false
 	}
 	var oldest [few]*Completion
 	for _, c := range watchedNow() {
 		for _, f := range c.first(&oldest) {
-			c.poll(f)
+			if c.poll(f) {
+				delivered = true
+			}
 		}
 	}
+	return delivered
 }

@@ -12,7 +12,7 @@ const (
 	pollsPerClock = 64
 	// busyYield is a yield that took so long that other goroutines must have run.
 	busyYield = 5 * time.Microsecond
-	// The blocking goroutine's naps where there is only one processor.
+	// The blocking goroutine's naps where it must not block.
 	shortestNap = 20 * time.Microsecond
 	longestNap  = time.Millisecond
 )
@@ -161,8 +161,11 @@ func (c *Completions) unpark() {
 	c.mu.Unlock()
 }
 
-// join blocks in the driver for the oldest commit in flight, one after the other, while somebody sleeps.
+// join blocks in the driver for the oldest commit in flight, one after the other, while somebody sleeps. It keeps its
+// thread, and with it what drivers keep for each thread.
 func (c *Completions) join() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for {
 		c.mu.Lock()
 		if len(c.flying) == 0 || c.parked == 0 {
@@ -176,17 +179,22 @@ func (c *Completions) join() {
 	}
 }
 
-// joinWork returns when f's work has ended. Where there is one processor a blocked call would keep it from every other
-// goroutine until the runtime notices, so there the goroutine sleeps between looks instead.
+// joinWork returns when f's work has ended. A call that blocks in the driver keeps its processor from every other
+// goroutine until the runtime notices. So where there is one processor, or while sliced work could use it, the
+// goroutine sleeps between looks instead; what succeeds the slices see sooner.
 func (c *Completions) joinWork(f *Completion) error {
-	if runtime.GOMAXPROCS(0) > 1 {
-		return f.work.Join()
-	}
 	for nap := shortestNap; !f.finished.Load(); nap = min(2*nap, longestNap) {
+		over := sliced()
+		if over == nil && runtime.GOMAXPROCS(0) > 1 {
+			return f.work.Join()
+		}
 		if ended, err := c.hasEnded(f); ended {
 			return err
 		}
-		time.Sleep(nap)
+		select {
+		case <-over:
+		case <-time.After(nap):
+		}
 	}
 	return nil
 }

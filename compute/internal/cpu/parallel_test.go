@@ -21,7 +21,7 @@ func TestParallel(t *testing.T) {
 					}
 					defer busy[worker].Add(-1)
 					step := (max(morsel, 1) + 63) &^ 63
-					if start%step != 0 || start >= end || end != n && end%step != 0 {
+					if start%step != 0 || start >= end || end-start > step || end != n && end%step != 0 {
 						t.Errorf("n=%d morsel=%d: range [%d, %d)", n, morsel, start, end)
 					}
 					for i := start; i < end; i++ {
@@ -33,8 +33,9 @@ func TestParallel(t *testing.T) {
 						t.Fatalf("n=%d morsel=%d workers=%d: row %d seen %d times", n, morsel, workers, i, seen[i].Load())
 					}
 				}
-				if workers <= 1 && calls.Load() > 1 {
-					t.Errorf("n=%d: %d calls inline", n, calls.Load())
+				step := (max(morsel, 1) + 63) &^ 63
+				if want := (n + step - 1) / step; int(calls.Load()) != want {
+					t.Errorf("n=%d morsel=%d workers=%d: %d calls instead of %d", n, morsel, workers, calls.Load(), want)
 				}
 			}
 		}
