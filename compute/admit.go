@@ -30,9 +30,13 @@ func (e *engine) admit(ctx context.Context, c *call, args []Datum) error {
 // admitKeyFor adds to a call's key which inputs have nulls, since that chooses other kernels.
 func (c *call) admitKeyFor(args []Datum) admitKey {
 	k := c.admit
+	k.args = len(args)
 	if !k.validity {
-		k.aNulls = hasNulls(args[0])
-		k.bNulls = len(args) > 1 && hasNulls(args[1])
+		for i, a := range args {
+			if hasNulls(a) {
+				k.nulls |= 1 << i
+			}
+		}
 	}
 	return k
 }
@@ -58,12 +62,9 @@ func (e *engine) try(ctx context.Context, c *call, k admitKey) error {
 	ctx = WithAllocator(context.WithoutCancel(ctx), arrowmem.DefaultAllocator)
 	for _, hostile := range []bool{true, false} {
 		rng := rand.New(rand.NewPCG(7, uint64(k.in)))
-		args := make([]Datum, c.fn.arity.NArgs)
+		args := make([]Datum, k.args)
 		for i := range args {
-			nulls := k.aNulls || k.validity
-			if i == 1 {
-				nulls = k.bNulls
-			}
+			nulls := k.nulls>>i&1 != 0 || k.validity
 			arr := testColumn(rng, c.ins[i], hostile, nulls, 3+6*int64(i))
 			defer arr.Release()
 			if index := k.dicts[i]; index != msl.NoType {

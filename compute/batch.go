@@ -197,7 +197,11 @@ func (v *Value) resolve() error {
 		return err
 	}
 	v.call, v.typ, v.known = c, c.out, true
-	v.nulls = c.nulls(mayBeNull(v.args[0]), len(v.args) > 1 && mayBeNull(v.args[1]))
+	nulls := make([]bool, len(v.args))
+	for i, a := range v.args {
+		nulls[i] = mayBeNull(a)
+	}
+	v.nulls = c.nulls(nulls)
 	if own.kind == ac.FuncScalarAgg {
 		v.form = formScalar
 	}

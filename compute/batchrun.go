@@ -137,11 +137,10 @@ func identity(d Datum) any {
 // admitNode admits a call of a batch.
 func (e *engine) admitNode(ctx context.Context, v *Value) error {
 	k := v.call.admit
+	k.args = len(v.args)
 	for i, a := range v.args {
-		if nulls := mayBeNull(a); i == 0 {
-			k.aNulls = nulls && !k.validity
-		} else {
-			k.bNulls = nulls
+		if mayBeNull(a) && !k.validity {
+			k.nulls |= 1 << i
 		}
 	}
 	return e.admitted.Check(k, func() error { return e.try(ctx, v.call, k) })

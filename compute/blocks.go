@@ -15,7 +15,7 @@ import (
 func loop[T cpu.Number](f func(out, a, b []T) cpu.Status) blockKernel {
 	return func(b *block) cpu.Status {
 		out := view[T](b.out, len(b.out)/int(unsafe.Sizeof(T(0))))
-		return f(out[:b.n], view[T](b.a, b.n), view[T](b.b, b.n))
+		return f(out[:b.n], view[T](b.in[0].values, b.n), view[T](b.in[1].values, b.n))
 	}
 }
 
@@ -23,7 +23,7 @@ func loop[T cpu.Number](f func(out, a, b []T) cpu.Status) blockKernel {
 func predicate[T cpu.Number](f func(a, b []T) uint64) blockKernel {
 	c := cpu.ComparisonOf(f)
 	return func(b *block) cpu.Status {
-		cpu.Compare(c, b.ow, view[T](b.a, b.n), view[T](b.b, b.n))
+		cpu.Compare(c, b.ow, view[T](b.in[0].values, b.n), view[T](b.in[1].values, b.n))
 		return 0
 	}
 }
@@ -31,9 +31,9 @@ func predicate[T cpu.Number](f func(a, b []T) uint64) blockKernel {
 // test is a predicate of one value, seen with its validity.
 func test[T cpu.Number](f func(a []T) uint64, valid func(v, va uint64) uint64) blockKernel {
 	return func(b *block) cpu.Status {
-		x := view[T](b.a, b.n)
+		x, va := view[T](b.in[0].values, b.n), b.in[0].valid
 		for i := 0; i < b.n; i += 64 {
-			b.ow[i/64] = valid(f(x[i:min(i+64, b.n)]), b.va[i/64])
+			b.ow[i/64] = valid(f(x[i:min(i+64, b.n)]), va[i/64])
 		}
 		return 0
 	}
@@ -43,8 +43,9 @@ func test[T cpu.Number](f func(a []T) uint64, valid func(v, va uint64) uint64) b
 func word(f func(a, b uint64) uint64) blockKernels {
 	var k blockKernels
 	k[msl.Bool] = func(b *block) cpu.Status {
+		x, y := b.in[0].words, b.in[1].words
 		for i := range (b.n + 63) / 64 {
-			b.ow[i] = f(b.aw[i], b.bw[i])
+			b.ow[i] = f(x[i], y[i])
 		}
 		return 0
 	}
@@ -55,8 +56,9 @@ func word(f func(a, b uint64) uint64) blockKernels {
 func kleene(f func(a, va, b, vb uint64) (v, valid uint64)) blockKernels {
 	var k blockKernels
 	k[msl.Bool] = func(b *block) cpu.Status {
+		x, y := &b.in[0], &b.in[1]
 		for i := range (b.n + 63) / 64 {
-			b.ow[i], b.ov[i] = f(b.aw[i], b.va[i], b.bw[i], b.vb[i])
+			b.ow[i], b.ov[i] = f(x.words[i], x.valid[i], y.words[i], y.valid[i])
 		}
 		return 0
 	}

@@ -12,7 +12,7 @@ import (
 
 // callKey names a resolved call by what it depends on, for types that have no parameters.
 type callKey struct {
-	a, b arrow.Type
+	args [maxInputs]arrow.Type
 	opts optionsKey
 }
 
@@ -95,6 +95,9 @@ func cacheKey(opts FunctionOptions, args []Datum) (k callKey, ok bool) {
 	if k.opts, ok = keyOfOptions(opts); !ok {
 		return k, false
 	}
+	if len(args) > len(k.args) {
+		return k, false
+	}
 	for i, a := range args {
 		al, ok := a.(ArrayLikeDatum)
 		if !ok {
@@ -104,11 +107,7 @@ func cacheKey(opts FunctionOptions, args []Datum) (k callKey, ok bool) {
 		if id < arrow.BOOL || id > arrow.FLOAT64 || storages[id] == msl.NoType {
 			return k, false
 		}
-		if i == 0 {
-			k.a = id
-		} else {
-			k.b = id
-		}
+		k.args[i] = id
 	}
 	return k, true
 }

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
@@ -71,7 +72,7 @@ func castOnce(ctx context.Context, d ac.Datum, t arrow.DataType, safe bool) (out
 
 // cast passes the arguments through the call's casts.
 func (c *call) cast(ctx context.Context, args []Datum) (cast []Datum, release func(), err error) {
-	if c.casts[0] == nil && c.casts[1] == nil {
+	if !slices.ContainsFunc(c.casts[:], func(s []arrow.DataType) bool { return len(s) > 0 }) {
 		return args, func() {}, nil
 	}
 	var owned []Datum

@@ -30,9 +30,9 @@ type engine struct {
 type admitKey struct {
 	fn, op    string
 	in, out   msl.Type
-	dicts     [2]msl.Type
-	aNulls    bool
-	bNulls    bool
+	args      int
+	dicts     [maxArgs]msl.Type
+	nulls     uint8 // a bit for each argument that may have nulls
 	validity  bool
 	emit      bool
 	skipNulls bool

@@ -93,9 +93,9 @@ func resolveFilter(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	}
 	emit, kernel := o.NullSelection == ac.SelectionEmitNulls, filterKernel(w)
 	c := &call{
-		out: in[0], in: kernel, ins: [2]msl.Type{kernel, msl.Bool}, cross: crossFilter,
+		out: in[0], in: kernel, ins: [maxArgs]msl.Type{kernel, msl.Bool}, cross: crossFilter,
 		admit: admitKey{op: "filter", in: kernel, emit: emit},
-		nulls: func(values, mask bool) bool { return values || emit && mask },
+		nulls: func(args []bool) bool { return args[0] || emit && args[1] },
 		cpu: func(ctx context.Context, args []Datum) (Datum, error) {
 			return filterDatum(ctx, args[0], args[1], w, emit)
 		},

@@ -38,12 +38,12 @@ type function struct {
 // call is a function resolved for the types of its arguments: all but the data. It can be used many times.
 type call struct {
 	fn     *function
-	casts  [2][]arrow.DataType
-	rounds bool        // casts to float64 may round
-	dicts  [2]msl.Type // index types of dictionaries that a device looks up itself; their cast is for the CPU
+	casts  [maxArgs][]arrow.DataType
+	rounds bool              // casts to float64 may round
+	dicts  [maxArgs]msl.Type // index types of dictionaries that a device looks up itself; their cast is for the CPU
 	out    arrow.DataType
-	in     msl.Type    // decides the width, hence the crossover
-	ins    [2]msl.Type // element types that the kernel sees
+	in     msl.Type          // decides the width, hence the crossover
+	ins    [maxArgs]msl.Type // element types that the kernel sees: of the arguments, then of what options bind
 	cross  crossClass
 	cpu    func(ctx context.Context, args []Datum) (Datum, error)
 	gpu    gpuKernel // nil: there is none, and noGPU says why
@@ -51,7 +51,7 @@ type call struct {
 	admit  admitKey
 	// rowsOnly: the kernel looks at no values, only at how many rows there are and which are valid.
 	rowsOnly bool
-	nulls    func(a, b bool) bool // whether the result may have nulls, by whether the arguments may
+	nulls    func(args []bool) bool // whether the result may have nulls, by whether the arguments may
 }
 
 // gpuKernel records a call over device values.

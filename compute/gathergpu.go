@@ -17,7 +17,7 @@ func (r *recorder) lookedUp(d Datum, index, t msl.Type) (*value, error) {
 			return nil, err
 		}
 		defer v.Release()
-		return r.input(v, &call{ins: [2]msl.Type{t}}, 0)
+		return r.input(v, &call{ins: [maxArgs]msl.Type{t}}, 0)
 	}
 	v := &value{typ: d.(ArrayLikeDatum).Type().(*arrow.DictionaryType).ValueType}
 	v.form, _ = formOf(d)

@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -54,10 +55,13 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 		return nil, errNoKernel
 	}
 	c := &call{
-		casts: p.casts, rounds: p.rounds, out: p.out, in: p.in, ins: [2]msl.Type{p.in, p.in}, cross: o.cross,
+		casts: p.casts, rounds: p.rounds, out: p.out, in: p.in, cross: o.cross,
 		admit: admitKey{op: o.name, in: p.in, out: p.result(), validity: p.validity},
-		nulls: func(a, b bool) bool { return o.nulls != never && (a || b) },
+		nulls: o.mayBeNull,
 		cpu:   func(ctx context.Context, args []Datum) (Datum, error) { return o.execute(ctx, p, args) },
+	}
+	for i := range o.inputs(p) {
+		c.ins[i] = o.typeOf(p, i)
 	}
 	if p.narrow != nil {
 		c.out = p.narrow
@@ -69,9 +73,26 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 		c.noGPU = fmt.Sprintf("%s needs a cast, which has no GPU kernel", typeList(in))
 	default:
 		c.admit.dicts = c.dicts
-		c.gpu = func(r *recorder, args []*value) (*value, error) { return o.record(r, p, args) }
+		c.gpu = func(r *recorder, args []*value) (*value, error) {
+			args, err := r.bind(c, p, args)
+			if err != nil {
+				return nil, err
+			}
+			return o.record(r, p, args)
+		}
 	}
 	return c, nil
+}
+
+// mayBeNull says whether the result may have nulls, by whether the arguments may.
+func (o *op) mayBeNull(args []bool) bool {
+	switch o.nulls {
+	case never:
+		return false
+	case every:
+		return !slices.Contains(args, false)
+	}
+	return slices.Contains(args, true)
 }
 
 func typeList(in []arrow.DataType) string {
@@ -84,20 +105,26 @@ func typeList(in []arrow.DataType) string {
 
 // execute runs the op on the CPU.
 func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) {
-	var cols [2]column
-	var forms [2]form
+	var cols [maxInputs]column
+	var forms [maxInputs]form
 	for i, a := range args {
 		var err error
 		switch v := a.(type) {
 		case *ac.ArrayDatum:
-			cols[i], err = columnOf(v.Value, p.in, p.validity)
+			cols[i], err = columnOf(v.Value, o.typeOf(p, i), p.validity)
 			forms[i] = formArray
 		case *ac.ScalarDatum:
-			cols[i], err = scalarColumn(v.Value, p.in, p.validity)
+			cols[i], err = scalarColumn(v.Value, o.typeOf(p, i), p.validity)
 		default:
 			return o.executeChunks(ctx, p, args)
 		}
 		if err != nil {
+			return nil, err
+		}
+	}
+	for i, s := range p.bound {
+		var err error
+		if cols[len(args)+i], err = scalarColumn(s, o.typeOf(p, len(args)+i), false); err != nil {
 			return nil, err
 		}
 	}
@@ -122,10 +149,17 @@ func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) 
 
 // executeChunks runs the op run by run.
 func (o *op) executeChunks(ctx context.Context, p *plan, args []Datum) (Datum, error) {
-	cols, forms := make([][]column, len(args)), make([]form, len(args))
+	cols, forms := make([][]column, o.inputs(p)), make([]form, o.inputs(p))
+	for i, s := range p.bound {
+		c, err := scalarColumn(s, o.typeOf(p, len(args)+i), false)
+		if err != nil {
+			return nil, err
+		}
+		cols[len(args)+i] = []column{c}
+	}
 	for i, a := range args {
 		var err error
-		if cols[i], err = columnsOf(a, p.in, p.validity); err != nil {
+		if cols[i], err = columnsOf(a, o.typeOf(p, i), p.validity); err != nil {
 			return nil, err
 		}
 		forms[i], _ = formOf(a)

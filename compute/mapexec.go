@@ -20,7 +20,10 @@ const mapMorsel = 64 * 1024
 
 // runMap computes one run of an element-wise op on the CPU.
 func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.ArrayData, error) {
-	m := mapper{op: o, plan: p, run: r, args: o.arity, kernel: o.cpu[p.in]}
+	m := mapper{op: o, plan: p, run: r, args: o.inputs(p), kernel: o.cpu[p.in], result: p.result()}
+	for i := range m.args {
+		m.types[i] = o.typeOf(p, i)
+	}
 	if err := m.allocate(GetAllocator(ctx)); err != nil {
 		return nil, err
 	}
@@ -71,28 +74,38 @@ type mapper struct {
 	kernel blockKernel
 	status cpu.Status
 
+	types         [maxInputs]msl.Type
+	result        msl.Type
 	values, valid *arrowmem.Buffer
 	out, outValid []byte
-	nullsIn       bool
+	nullsIn       bool // an input may have nulls
 }
 
-func (m *mapper) nullable() bool {
+// nullable says whether the result may have nulls, and whether an input may.
+func (m *mapper) nullable() (result, input bool) {
+	all := true
 	for i := range m.args {
-		if !m.run.cols[i].valid.All() {
-			return true
-		}
+		none := m.run.cols[i].valid.All()
+		input, all = input || !none, all && !none
 	}
-	return false
+	switch m.op.nulls {
+	case never:
+		return false, input
+	case every:
+		return all, input
+	}
+	return input, input
 }
 
 func (m *mapper) allocate(mem arrowmem.Allocator) (err error) {
 	n := m.run.n
-	m.nullsIn = m.nullable()
-	if m.values, err = newBuffer(mem, bytesFor(m.plan.result(), n)); err != nil {
+	nulls, in := m.nullable()
+	m.nullsIn = in
+	if m.values, err = newBuffer(mem, bytesFor(m.result, n)); err != nil {
 		return err
 	}
 	m.out = m.values.Bytes()
-	if m.nullsIn && m.op.nulls != never {
+	if nulls {
 		if m.valid, err = newBuffer(mem, (n+7)/8); err != nil {
 			m.values.Release()
 			return err
@@ -121,47 +134,50 @@ func (m *mapper) data() arrow.ArrayData {
 // scratch is the memory of one worker: repeated scalars and words of bits.
 type scratch struct {
 	block
-	scalars [2][blockRows]uint64
-	words   [6][blockRows / 64]uint64
+	scalars [maxInputs][blockRows]uint64
+	words   [2*maxInputs + 2][blockRows / 64]uint64
 }
 
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
+var scratches = sync.Pool{New: func() any {
+	s := new(scratch)
+	for i := range s.in {
+		s.in[i].words, s.in[i].valid = s.words[2*i][:], s.words[2*i+1][:]
+	}
+	s.ow, s.ov = s.words[2*maxInputs][:], s.words[2*maxInputs+1][:]
+	return s
+}}
 
 // rows computes rows [start, end); start is a multiple of 64.
 func (m *mapper) rows(start, end int) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	b := &s.block
-	inBits, outBits := m.plan.in == msl.Bool, m.plan.result() == msl.Bool
-	b.aw, b.bw, b.va, b.vb, b.ow, b.ov =
-		s.words[0][:], s.words[1][:], s.words[2][:], s.words[3][:], s.words[4][:], s.words[5][:]
+	outBits := m.result == msl.Bool
+	words := outBits || m.nullsIn
 	for i := range m.args {
-		if c := &m.run.cols[i]; c.stride == 0 && !inBits {
-			fillScalar(unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8), c)
+		words = words || m.types[i] == msl.Bool
+		if c := &m.run.cols[i]; c.stride == 0 && m.types[i] != msl.Bool {
+			b.in[i].values = unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8)
+			fillScalar(b.in[i].values, c)
 		}
 	}
-	words := inBits || outBits || m.nullsIn
 	if words && !m.nullsIn { // every row of every block is valid
-		for i := range b.va {
-			b.va[i], b.vb[i] = ^uint64(0), ^uint64(0)
+		for i := range m.args {
+			for k := range b.in[i].valid {
+				b.in[i].valid[k] = ^uint64(0)
+			}
 		}
 	}
 	for row := start; row < end; row += blockRows {
 		b.n = min(blockRows, end-row)
 		for i := range m.args {
-			m.load(s, i, row, inBits, words && m.nullsIn)
+			m.load(b, i, row)
 		}
 		if !outBits {
-			b.out = m.out[row*widths[m.plan.result()]:]
+			b.out = m.out[row*widths[m.result]:]
 		}
-		if m.op.nulls == intersect && m.nullsIn {
-			and := b.ov[:(b.n+63)/64]
-			for i := range and {
-				and[i] = b.va[i]
-				if m.args == 2 {
-					and[i] &= b.vb[i]
-				}
-			}
+		if m.outValid != nil {
+			m.validity(b)
 		}
 		if st := m.kernel(b); st != 0 {
 			if st = m.recheck(b, st); st != 0 {
@@ -178,23 +194,38 @@ func (m *mapper) rows(start, end int) {
 	}
 }
 
-// load points the block at b.n rows of argument i from row on.
-func (m *mapper) load(s *scratch, i, row int, inBits, words bool) {
-	c, b := &m.run.cols[i], &s.block
-	values, vw, valid := &b.a, b.aw, b.va
-	if i == 1 {
-		values, vw, valid = &b.b, b.bw, b.vb
+// validity computes where a block's result is valid, if the kernel does not.
+func (m *mapper) validity(b *block) {
+	valid := b.ov[:(b.n+63)/64]
+	switch m.op.nulls {
+	case intersect:
+		copy(valid, b.in[0].valid)
+		for i := 1; i < m.args; i++ {
+			for k, w := range b.in[i].valid[:len(valid)] {
+				valid[k] &= w
+			}
+		}
+	case every:
+		copy(valid, b.in[0].valid)
+		for i := 1; i < m.args; i++ {
+			for k, w := range b.in[i].valid[:len(valid)] {
+				valid[k] |= w
+			}
+		}
 	}
+}
+
+// load points the block at b.n rows of input i from row on.
+func (m *mapper) load(b *block, i, row int) {
+	c, in := &m.run.cols[i], &b.in[i]
 	switch {
-	case inBits:
-		loadWords(vw, c.bits(), row, b.n, c.stride)
-	case c.stride == 0:
-		*values = unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8)
-	default:
-		*values = c.data(row)
+	case m.types[i] == msl.Bool:
+		loadWords(in.words, c.bits(), row, b.n, c.stride)
+	case c.stride != 0:
+		in.values = c.data(row)
 	}
-	if words {
-		loadWords(valid, c.valid, row, b.n, c.stride)
+	if m.nullsIn {
+		loadWords(in.valid, c.valid, row, b.n, c.stride)
 	}
 }
 
@@ -203,15 +234,15 @@ func (m *mapper) recheck(b *block, st cpu.Status) cpu.Status {
 	if !m.nullsIn {
 		return st
 	}
-	one, w, wo := *b, widths[m.plan.in], widths[m.plan.result()]
+	one, wo := *b, widths[m.result]
 	one.n, st = 1, 0
 	for i := range b.n {
 		if b.ov[i/64]>>(i%64)&1 == 0 {
 			continue
 		}
-		one.a, one.out = b.a[i*w:], b.out[i*wo:]
-		if m.args == 2 {
-			one.b = b.b[i*w:]
+		one.out = b.out[i*wo:]
+		for k := range m.args {
+			one.in[k].values = b.in[k].values[i*widths[m.types[k]]:]
 		}
 		st |= m.kernel(&one)
 	}

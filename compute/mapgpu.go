@@ -22,40 +22,47 @@ func (o *op) record(r *recorder, p *plan, args []*value) (*value, error) {
 	return out, nil
 }
 
+// bind adds the inputs that options decide to a call's arguments.
+func (r *recorder) bind(c *call, p *plan, args []*value) ([]*value, error) {
+	for _, s := range p.bound {
+		v, err := r.input(NewDatumWithoutOwning(s), c, len(args))
+		if err != nil {
+			return nil, err
+		}
+		args = append(args[:len(args):len(args)], v)
+	}
+	return args, nil
+}
+
+// mapInputs are the bindings of an input and its validity.
+var mapInputs = [maxInputs][2]int{{msl.MapA, msl.MapAValid}, {msl.MapB, msl.MapBValid}, {msl.MapC, msl.MapCValid}}
+
 // recordRun records one run: a single dispatch, whatever the number of rows.
 func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
 	out := part{typ: p.result(), n: 1, stride: 1}
 	key := msl.Key{Skeleton: msl.Map, Op: o.name, In: p.in, Out: p.result()}
-	params := msl.MapParams{}
+	nulls := make([]bool, len(cols))
 	for i := range cols {
 		c := &cols[i]
 		if c.stride != 0 {
 			out.n, out.count = c.n, c.count
 		}
-		if c.nullable {
-			key.Flags |= []msl.Flags{msl.ANulls, msl.BNulls}[i]
-			out.nullable = o.nulls != never
+		if nulls[i] = c.nullable; c.nullable {
+			key.Flags |= msl.NullFlag(i)
 		}
 	}
-	a := &cols[0]
-	params.N = uint64(out.n)
-	params.AOff, params.AValid, params.AStride = a.off, a.validOff, a.stride
+	out.nullable = o.mayBeNull(nulls)
 	if err := out.allocate(r); err != nil {
 		return out, err
 	}
 	if out.n == 0 {
 		return out, nil
 	}
-	d := r.kernel(key).in(msl.MapA, &a.values)
-	if a.nullable {
-		d.in(msl.MapAValid, &a.valid)
-	}
-	if len(cols) == 2 {
-		b := &cols[1]
-		params.BOff, params.BValid, params.BStride = b.off, b.validOff, b.stride
-		d.in(msl.MapB, &b.values)
-		if b.nullable {
-			d.in(msl.MapBValid, &b.valid)
+	d := r.kernel(key)
+	for i := range cols {
+		d.in(mapInputs[i][0], &cols[i].values)
+		if cols[i].nullable {
+			d.in(mapInputs[i][1], &cols[i].valid)
 		}
 	}
 	d.to(msl.MapOut, &out.values)
@@ -70,7 +77,25 @@ func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
 		d.to(msl.MapErr, &word)
 	}
 	d.rows(msl.MapLen, out.count)
-	return out, d.run(msl.MapArgs, bytesOf(&params), groupsOf(out.n, msl.MapRows))
+	return out, d.run(msl.MapArgs, mapParams(cols, out.n), groupsOf(out.n, msl.MapRows))
+}
+
+// mapParams are the parameters of a Map over some inputs.
+func mapParams(cols []part, n int) []byte {
+	a, b, c := &cols[0], &part{}, &part{}
+	if len(cols) > 1 {
+		b = &cols[1]
+	}
+	if len(cols) > 2 {
+		c = &cols[2]
+		return bytesOf(&msl.Map3Params{
+			N: uint64(n), AOff: a.off, BOff: b.off, COff: c.off, AValid: a.validOff, BValid: b.validOff, CValid: c.validOff,
+			AStride: a.stride, BStride: b.stride, CStride: c.stride,
+		})
+	}
+	return bytesOf(&msl.MapParams{
+		N: uint64(n), AOff: a.off, BOff: b.off, AValid: a.validOff, BValid: b.validOff, AStride: a.stride, BStride: b.stride,
+	})
 }
 
 // allocate gives a result part its memory: whole words of bits, since kernels write words. On devices with memory of

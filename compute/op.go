@@ -3,6 +3,7 @@ package compute
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 	"github.com/broadhead-go/broadhead/msl"
@@ -27,9 +28,10 @@ type typeRule func(in []arrow.DataType) (*plan, error)
 // plan is what a typeRule decides: the casts before the kernel, the element type that the kernel works on, the result's
 // type, and what follows the kernel.
 type plan struct {
-	casts [2][]arrow.DataType // per input: the types to pass through, in order
+	casts [maxArgs][]arrow.DataType // per argument: the types to pass through, in order
 	in    msl.Type
 	out   arrow.DataType
+	bound []scalar.Scalar // inputs of the kernel after the arguments, which options decide
 	// validity makes the input's validity bitmap its values, of type Bool without nulls.
 	validity bool
 	rounds   bool           // casts to float64 may round
@@ -42,11 +44,11 @@ func (p *plan) result() msl.Type { return storage(p.out) }
 
 // plain says that the kernel alone does the work, so that a device can. Dictionaries of values of fixed width are looked
 // up by a kernel of their own: dicts gets their index types.
-func (p *plan) plain(in []arrow.DataType, dicts *[2]msl.Type) bool {
+func (p *plan) plain(in []arrow.DataType, dicts *[maxArgs]msl.Type) bool {
 	if p.limit != 0 || p.narrow != nil {
 		return false
 	}
-	for i, steps := range p.casts {
+	for i, steps := range p.casts[:len(in)] {
 		if len(steps) == 0 {
 			continue
 		}
@@ -69,6 +71,8 @@ const (
 	never
 	// computed: the kernel says where, as Kleene logic does.
 	computed
+	// every: where every input is.
+	every
 )
 
 // blockKernels holds a kernel for each element type of the inputs; nil where there is none.
@@ -80,13 +84,36 @@ type blockKernel func(b *block) cpu.Status
 // blockRows is how many rows a block has at most: what two inputs and an output keep in the first-level cache.
 const blockRows = 1024
 
-// block is up to blockRows rows of an element-wise call. Typed kernels use a, b and out as slices of their type; kernels
-// over bits use words of 64 rows. Scalars are already repeated.
+// maxInputs is how many inputs a kernel has at most, maxArgs a call that a device takes.
+const (
+	maxInputs = 3
+	maxArgs   = 8
+)
+
+// block is up to blockRows rows of an element-wise call. Scalars are already repeated.
 type block struct {
-	n         int
-	a, b, out []byte
-	aw, bw    []uint64 // values of Bool inputs
-	va, vb    []uint64 // validity
-	ow        []uint64 // values of a Bool result
-	ov        []uint64 // validity, written by kernels of rule computed
+	n   int
+	in  [maxInputs]operand
+	out []byte   // values of a typed result
+	ow  []uint64 // values of a Bool result
+	ov  []uint64 // validity, written by kernels of rule computed
+}
+
+// operand is the rows of one input: typed kernels use values as a slice of their type, kernels over bits use words of
+// 64 rows.
+type operand struct {
+	values []byte
+	words  []uint64 // values of a Bool input
+	valid  []uint64
+}
+
+// inputs is how many inputs the kernel has: the arguments and what options bind.
+func (o *op) inputs(p *plan) int { return o.arity + len(p.bound) }
+
+// typeOf is the element type of an input.
+func (o *op) typeOf(p *plan, input int) msl.Type {
+	if t := o.gpu.Fixed[input]; t != msl.NoType {
+		return t
+	}
+	return p.in
 }

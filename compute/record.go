@@ -88,7 +88,7 @@ type recorder struct {
 	event   gpu.Event
 }
 
-const maxBindings = 12
+const maxBindings = max(12, msl.MapBindings)
 
 // failWord is the error word of a checked call.
 type failWord struct {
@@ -180,6 +180,7 @@ type dispatch struct {
 	r     *recorder
 	key   msl.Key
 	wait  bool // a binding was written in this epoch
+	last  int  // the last binding
 	wrote []*place
 }
 
@@ -193,6 +194,7 @@ func (r *recorder) kernel(k msl.Key) *dispatch {
 // in binds something to read.
 func (d *dispatch) in(index int, p *place) *dispatch {
 	d.r.args[index] = gpu.Arg{Buf: p.buf, Off: p.off}
+	d.last = max(d.last, index)
 	d.wait = d.wait || p.epoch == d.r.epoch
 	return d
 }
@@ -227,7 +229,7 @@ func (d *dispatch) run(index int, params []byte, groups int) error {
 	for _, w := range d.wrote {
 		w.epoch = d.r.epoch
 	}
-	d.r.c.Dispatch(p, groups, msl.Threads, d.r.args[:index+1])
+	d.r.c.Dispatch(p, groups, msl.Threads, d.r.args[:max(index, d.last)+1])
 	return nil
 }
 

@@ -50,8 +50,8 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 	kernels := reductions[p.reduction]
 	p.kernel = kernels[p.in]
 	c := &call{
-		nulls: func(bool, bool) bool { return a.name != "count" },
-		out:   p.out, in: p.in, ins: [2]msl.Type{p.in}, cross: a.cross,
+		nulls: func([]bool) bool { return a.name != "count" },
+		out:   p.out, in: p.in, ins: [maxArgs]msl.Type{p.in}, cross: a.cross,
 		admit:    admitKey{op: a.name, in: p.in, mode: mode, skipNulls: opts.SkipNulls},
 		rowsOnly: p.reduction == msl.OpCount,
 	}

@@ -67,14 +67,14 @@ func columnsOf(d ac.Datum, t msl.Type, validity bool) ([]column, error) {
 	return out, nil
 }
 
-// run is a stretch of rows in which every argument, of one or two, is one column.
+// run is a stretch of rows in which every input is one column.
 type run struct {
 	n    int
-	cols [2]column
+	cols [maxInputs]column
 }
 
 // oneRun makes a run of arguments that are arrays and scalars.
-func oneRun(cols [2]column, forms [2]form, args int) (run, form, error) {
+func oneRun(cols [maxInputs]column, forms [maxInputs]form, args int) (run, form, error) {
 	r, f := run{n: 1, cols: cols}, formScalar
 	for i := range args {
 		switch {

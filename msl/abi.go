@@ -1,5 +1,7 @@
 package msl
 
+import "slices"
+
 // What kernels bind: buffer indexes and parameter structs, shared by the text and by those who dispatch it. All
 // parameter structs are little-endian with the layout of the Go structs below (8-byte fields first, no padding).
 //
@@ -23,6 +25,7 @@ const MaxGroups = 1024
 
 // Buffers of Map. B and BValid exist for arity 2; AValid and BValid by the key's flags; OutValid where the result can
 // have nulls; Err where the op can fail (ErrOverflow and friends or-ed into one atomic 32-bit word, only by valid rows).
+// C and CValid are those of a third input, whose parameters are Map3Params.
 const (
 	MapA = iota
 	MapAValid
@@ -33,10 +36,12 @@ const (
 	MapErr
 	MapLen
 	MapArgs
+	MapC
+	MapCValid
 	MapBindings
 )
 
-// MapParams are the parameters of Map. A stride of 0 makes the argument a scalar: row 0 serves every row.
+// MapParams are the parameters of Map over one or two inputs. A stride of 0 makes the argument a scalar: row 0 serves every row.
 type MapParams struct {
 	N                uint64
 	AOff, BOff       uint64
@@ -44,11 +49,22 @@ type MapParams struct {
 	AStride, BStride uint32
 }
 
+// Map3Params are the parameters of Map over three inputs.
+type Map3Params struct {
+	N                         uint64
+	AOff, BOff, COff          uint64
+	AValid, BValid, CValid    uint64
+	AStride, BStride, CStride uint32
+	Pad                       uint32
+}
+
 // Bits of the error word.
 const (
 	ErrOverflow uint32 = 1 << iota
 	ErrDivideByZero
 	ErrIndex
+	ErrNegativeRoot
+	ErrShift
 )
 
 // Buffers of Reduce and ReduceExact. Valid exists with ANulls. Partials is an array of states of StateWords(key) ulongs;
@@ -233,15 +249,31 @@ type FillParams struct {
 	Pad   uint32
 }
 
-// Expr is what an element-wise op says in MSL. Value is an expression over a and b (values of the input type; f32 and
+// Expr is what an element-wise op says in MSL. Value is an expression over a, b and c (values of the input type; f32 and
 // f64 have operators and functions like the integers) that converts to the output type. It may call functions that take
-// bad, the row's error bits. Valid is an expression over va and vb (and a, b of Bool): "" means va && vb, "true" a
-// result without nulls.
+// bad, the row's error bits. Valid is an expression over va, vb and vc (and a, b, c of Bool): "" means va && vb && vc,
+// "true" a result without nulls.
 type Expr struct {
 	Value string
 	Valid string
-	Fails bool // Value uses bad
+	Fails bool    // Value uses bad
+	Fills bool    // the result is null only where every input is
+	Fixed [3]Type // of inputs that are not of the key's type
 }
+
+// Inputs is how many inputs an op has.
+func (e Expr) Inputs() int {
+	list := tokens(e.Value + " " + e.Valid)
+	for i := len(variables) - 1; i > 0; i-- {
+		if slices.Contains(list, variables[i]) || slices.Contains(list, "v"+variables[i]) {
+			return i + 1
+		}
+	}
+	return 1
+}
+
+// variables are the names of the inputs in expressions.
+var variables = [...]string{"a", "b", "c"}
 
 // Define names an element-wise op. It is called while packages initialise; a second definition of a name panics.
 func Define(op string, e Expr) {

@@ -3,6 +3,7 @@ package msl
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -46,6 +47,7 @@ func (kernel) ExactNegInf() int { return ExactNegInf }
 
 func (k kernel) ANulls() bool   { return k.Flags&ANulls != 0 }
 func (k kernel) BNulls() bool   { return k.Flags&BNulls != 0 }
+func (k kernel) CNulls() bool   { return k.Flags&CNulls != 0 }
 func (k kernel) Pending() bool  { return k.Flags&Pending != 0 }
 func (k kernel) EmitNull() bool { return k.Flags&EmitNull != 0 }
 
@@ -113,6 +115,7 @@ type parameter struct {
 func (k *kernel) bind(args any, argsIndex int, buffers ...parameter) {
 	k.args = args
 	buffers = append(buffers, parameter{true, argsIndex, "constant Args& p"})
+	slices.SortStableFunc(buffers, func(a, b parameter) int { return a.index - b.index })
 	var lines []string
 	for _, b := range buffers {
 		if b.when {

@@ -38,7 +38,7 @@ func describeFinish(k *kernel) error {
 	if in.known() {
 		k.Name += "_" + k.In.Name
 	}
-	k.Name += suffix(k.Key, false)
+	k.Name += suffix(k.Key, 1)
 	out := "device " + k.Out.Storage + "* out"
 	k.bind(FinishParams{}, FinishArgs,
 		parameter{true, FinishPartials, "device const ulong* partials"},

@@ -21,7 +21,7 @@ type Skeleton uint8
 // The skeletons. abi.go says what each binds.
 const (
 	NoSkeleton     Skeleton = iota
-	Map                     // element-wise, one or two inputs; a comparison is a map into Bool
+	Map                     // element-wise, one to three inputs; a comparison is a map into Bool
 	Reduce                  // rows to one partial state a threadgroup
 	ReduceExact             // float rows to one partial superaccumulator a threadgroup
 	Finish                  // partial states to the result of an aggregate
@@ -63,6 +63,8 @@ const (
 	Pending
 	// EmitNull: rows selected by a null become nulls (filter).
 	EmitNull
+	// CNulls: the third input has a validity bitmap.
+	CNulls
 )
 
 // Caps are abilities of a device on which kernel text depends.

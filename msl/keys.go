@@ -13,11 +13,9 @@ func Keys(maps ...Key) []Key {
 		}
 	}
 	for _, k := range maps {
-		for _, f := range variants(ANulls|BNulls|Pending, 0) {
-			if f&BNulls == 0 || two(k.Op) {
-				k.Flags = f
-				add(k)
-			}
+		for _, f := range variants(allNulls(exprs[k.Op].Inputs())|Pending, 0) {
+			k.Flags = f
+			add(k)
 		}
 	}
 	for _, k := range reductions() {

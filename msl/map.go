@@ -7,22 +7,49 @@ import (
 
 // input is one argument of a Map.
 type input struct {
-	Var       string // a or b
+	Var       string // a, b or c
 	ValueType string
 	Load      string // its value in this row, "" where nothing asks
 	Validity  string // its validity, "" where nothing asks
 }
 
+// nullFlags say of each input whether it has a validity bitmap.
+var nullFlags = [...]Flags{ANulls, BNulls, CNulls}
+
+// NullFlag is the flag of an input with a validity bitmap.
+func NullFlag(input int) Flags { return nullFlags[input] }
+
+// allNulls are the flags of so many inputs with validity bitmaps.
+func allNulls(inputs int) (f Flags) {
+	for _, n := range nullFlags[:inputs] {
+		f |= n
+	}
+	return f
+}
+
 // HasOutValid says whether a Map or Gather of this key writes validity: OutValid is bound then, and only then.
 func HasOutValid(k Key) bool {
-	nulls := k.Flags&(ANulls|BNulls) != 0
-	return nulls && (k.Skeleton == Gather || k.Skeleton == Map && exprs[k.Op].Valid != "true")
+	nulls := k.Flags & allNulls(len(nullFlags))
+	switch k.Skeleton {
+	case Gather:
+		return nulls != 0
+	case Map:
+		e := exprs[k.Op]
+		if e.Fills {
+			return nulls == allNulls(e.Inputs())
+		}
+		return nulls != 0 && e.Valid != "true"
+	}
+	return false
 }
 
 // HasErr says whether a Map or Gather of this key writes error bits: Err is bound then, and only then.
 func HasErr(k Key) bool {
 	return k.Skeleton == Gather || k.Skeleton == Map && exprs[k.Op].Fails
 }
+
+// mapBuffers are the bindings of each input and its validity.
+var mapBuffers = [...][2]int{{MapA, MapAValid}, {MapB, MapBValid}, {MapC, MapCValid}}
 
 func describeMap(k *kernel) error {
 	e, ok := exprs[k.Op]
@@ -32,43 +59,46 @@ func describeMap(k *kernel) error {
 	if !identifier(k.Op) || e.Value == "" {
 		return unsupported(k.Key, "the op's name is no identifier, or it has no expression")
 	}
-	if err := k.allow(ANulls|BNulls|Pending, true, true, true); err != nil {
+	n := e.Inputs()
+	if err := k.allow(allNulls(n)|Pending, true, true, true); err != nil {
 		return err
 	}
 	k.roots = tokens(e.Value + " " + e.Valid)
-	two := two(k.Op)
-	if k.BNulls() && !two {
-		return unsupported(k.Key, "the op has one input")
-	}
 	k.file, k.Value, k.Fails, k.HasOutValid = "map", e.Value, e.Fails, HasOutValid(k.Key)
-	k.Valid = k.validity(e, two)
-	k.Inputs = append(k.Inputs, k.input("a", k.ANulls(), e))
-	if two {
-		k.Inputs = append(k.Inputs, k.input("b", k.BNulls(), e))
+	k.Valid = k.validity(e, n)
+	buffers := []parameter{
+		{true, MapOut, "device " + k.Out.Storage + "* out"},
+		{k.HasOutValid, MapOutValid, "device uint* out_valid"},
+		{k.Fails, MapErr, "device atomic_uint* error"},
+		{k.Pending(), MapLen, "device const ulong* len"},
+	}
+	for i, v := range variables[:n] {
+		t := k.In
+		if e.Fixed[i] != NoType {
+			t = types[e.Fixed[i]]
+		}
+		in := k.input(v, t, k.Flags&nullFlags[i] != 0, e)
+		k.Inputs = append(k.Inputs, in)
+		buffers = append(buffers,
+			parameter{slices.Contains(k.roots, v), mapBuffers[i][0], "device const " + t.Storage + "* " + v + "_in"},
+			parameter{k.Flags&nullFlags[i] != 0 && in.Validity != "", mapBuffers[i][1], "device const uint* " + v + "_valid"})
 	}
 	k.Name = k.Op + "_" + k.In.Name
 	if natural := e.natural(k.Key.In); natural != k.Key.Out {
 		k.Name += "_to_" + k.Out.Name
 	}
-	k.Name += suffix(k.Key, two)
-	reads := func(v string) bool { return slices.Contains(k.roots, v) }
-	in := "device const " + k.In.Storage + "* "
-	k.bind(MapParams{}, MapArgs,
-		parameter{reads("a"), MapA, in + "a_in"},
-		parameter{k.ANulls() && k.Inputs[0].Validity != "", MapAValid, "device const uint* a_valid"},
-		parameter{reads("b"), MapB, in + "b_in"},
-		parameter{k.BNulls() && k.Inputs[1].Validity != "", MapBValid, "device const uint* b_valid"},
-		parameter{true, MapOut, "device " + k.Out.Storage + "* out"},
-		parameter{k.HasOutValid, MapOutValid, "device uint* out_valid"},
-		parameter{k.Fails, MapErr, "device atomic_uint* error"},
-		parameter{k.Pending(), MapLen, "device const ulong* len"},
-	)
+	k.Name += suffix(k.Key, n)
+	if n == 3 {
+		k.bind(Map3Params{}, MapArgs, buffers...)
+	} else {
+		k.bind(MapParams{}, MapArgs, buffers...)
+	}
 	return nil
 }
 
 // validity is the expression of the result's validity, "" where nobody reads it or it is that of a live row.
-func (k *kernel) validity(e Expr, two bool) string {
-	nulls := k.ANulls() || k.BNulls()
+func (k *kernel) validity(e Expr, inputs int) string {
+	nulls := k.Flags&allNulls(inputs) != 0
 	switch {
 	case !k.HasOutValid && !(k.Fails && nulls):
 		return ""
@@ -76,25 +106,22 @@ func (k *kernel) validity(e Expr, two bool) string {
 		return ""
 	case e.Valid != "":
 		return e.Valid
-	case two:
-		return "va && vb"
-	default:
-		return "va"
 	}
+	return "v" + strings.Join(variables[:inputs], " && v")
 }
 
 // input describes how an argument is read.
-func (k *kernel) input(v string, nulls bool, e Expr) input {
-	i := input{Var: v, ValueType: k.In.Value}
+func (k *kernel) input(v string, t typeInfo, nulls bool, e Expr) input {
+	i := input{Var: v, ValueType: t.Value}
 	at := "p." + v + "_off + row * p." + v + "_stride"
 	switch {
 	case !slices.Contains(k.roots, v): // the op asks for validity only
-	case k.In.Packed():
+	case t.Packed():
 		i.Load = "live && bit_at(" + v + "_in, " + at + ")"
-	case k.In.Float:
-		i.Load = k.In.Value + "{live ? " + v + "_in[" + at + "] : (" + k.In.Storage + ")0}"
+	case t.Float:
+		i.Load = t.Value + "{live ? " + v + "_in[" + at + "] : (" + t.Storage + ")0}"
 	default:
-		i.Load = "live ? " + v + "_in[" + at + "] : (" + k.In.Storage + ")0"
+		i.Load = "live ? " + v + "_in[" + at + "] : (" + t.Storage + ")0"
 	}
 	if !slices.Contains(append(tokens(e.Value), tokens(k.Valid)...), "v"+v) {
 		return i
@@ -104,12 +131,6 @@ func (k *kernel) input(v string, nulls bool, e Expr) input {
 		i.Validity = "live && bit_at(" + v + "_valid, p." + v + "_valid + row * p." + v + "_stride)"
 	}
 	return i
-}
-
-// two says whether an op has two inputs.
-func two(op string) bool {
-	list := tokens(exprs[op].Value + " " + exprs[op].Valid)
-	return slices.Contains(list, "b") || slices.Contains(list, "vb")
 }
 
 // natural is the type of the expression's value as a name leaves it out: bool for comparisons and logic, else that of
@@ -133,7 +154,7 @@ func (e Expr) natural(in Type) Type {
 				return in
 			}
 		default:
-			truth = truth || depth == 0 && (t == "va" || t == "vb") || i == 0 && strings.HasPrefix(t, "is_")
+			truth = truth || depth == 0 && (t == "va" || t == "vb" || t == "vc") || i == 0 && strings.HasPrefix(t, "is_")
 		}
 	}
 	if truth {

@@ -2,16 +2,24 @@ package msl
 
 import "strings"
 
-// suffix spells the flags and abilities of a key. both says that two inputs can have nulls.
-func suffix(k Key, both bool) string {
+// suffix spells the flags and abilities of a key of so many inputs that can have nulls.
+func suffix(k Key, inputs int) string {
 	var b strings.Builder
-	switch nulls := k.Flags & (ANulls | BNulls); {
-	case both && nulls == ANulls:
-		b.WriteString("_anulls")
-	case both && nulls == BNulls:
-		b.WriteString("_bnulls")
-	case nulls != 0:
+	var who string
+	all := true
+	for i, f := range nullFlags[:inputs] {
+		if k.Flags&f != 0 {
+			who += variables[i]
+		} else {
+			all = false
+		}
+	}
+	switch {
+	case who == "":
+	case all:
 		b.WriteString("_nulls")
+	default:
+		b.WriteString("_" + who + "nulls")
 	}
 	if k.Flags&EmitNull != 0 {
 		b.WriteString("_emit")

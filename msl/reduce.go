@@ -98,7 +98,7 @@ func describeExact(k *kernel) error {
 
 // bindReduce writes the parameters of a reduction and ends its name.
 func (k *kernel) bindReduce(reads bool) {
-	k.Name += suffix(k.Key, false)
+	k.Name += suffix(k.Key, 1)
 	k.bind(ReduceParams{}, ReduceArgs,
 		parameter{reads, ReduceIn, "device const " + k.In.Storage + "* in"},
 		parameter{k.ANulls(), ReduceValid, "device const uint* valid"},

@@ -10,7 +10,7 @@ func describeCount(k *kernel) error {
 	if k.EmitNull() && !k.ANulls() {
 		return unsupported(k.Key, "without validity no row is selected by a null")
 	}
-	k.file, k.Name = "compact_count", "compact_count"+suffix(k.Key, false)
+	k.file, k.Name = "compact_count", "compact_count"+suffix(k.Key, 1)
 	k.bind(CountParams{}, CountArgs,
 		parameter{true, CountMask, "device const uint* mask"},
 		parameter{k.ANulls(), CountMaskValid, "device const uint* mask_valid"},
@@ -63,7 +63,7 @@ func describeGather(k *kernel) error {
 		return unsupported(k.Key, "indexes are integers, and elements move as bool or as unsigned integers")
 	}
 	k.HasOutValid = HasOutValid(k.Key)
-	k.file, k.Name = "gather", "gather_"+k.In.Name+"_"+k.Out.Name+suffix(k.Key, true)
+	k.file, k.Name = "gather", "gather_"+k.In.Name+"_"+k.Out.Name+suffix(k.Key, 2)
 	k.bind(GatherParams{}, GatherArgs,
 		parameter{true, GatherIndex, "device const " + k.In.Storage + "* index"},
 		parameter{k.ANulls(), GatherValid, "device const uint* valid"},
