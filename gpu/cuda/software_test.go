@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -250,7 +251,7 @@ func TestFaultsInSoftware(t *testing.T) {
 		calls    int // so many of them are made to fail, one at a time
 	}{
 		{"cuMemAlloc_v2", 3}, {"cuMemHostRegister_v2", 4}, {"cuMemHostGetDevicePointer_v2", 4}, {"cuStreamCreate", 2},
-		{"cuModuleLoadData", 3}, {"cuModuleGetFunction", 3}, {"cuLaunchKernel", 3}, {"cuMemcpyAsync", 3},
+		{"cuModuleLoadData", 3}, {"cuModuleGetFunction", 3}, {"cuFuncGetAttribute", 2}, {"cuLaunchKernel", 3}, {"cuMemcpyAsync", 3},
 		{"cuStreamWriteValue64_v2", 2}, {"cuEventCreate", 2}, {"cuEventRecord", 2}, {"kernel", 3},
 		{"nvrtcCreateProgram", 1}, {"nvrtcCompileProgram", 1},
 	} {
@@ -319,6 +320,45 @@ func TestLossInSoftware(t *testing.T) {
 	}
 	_, err := w.open()
 	require.ErrorContains(t, err, "CUDA_ERROR_ILLEGAL_ADDRESS")
+	require.NoError(t, d.Close())
+}
+
+// TestLossBesideWork breaks the context while a kernel on another stream still runs and then writes: what it writes to
+// must not be freed before.
+func TestLossBesideWork(t *testing.T) {
+	w := startSoftware(t)
+	d := w.device(t)
+	slow, err := d.Compile(gpu.Source{Name: "slow", Text: `#include <metal_stdlib>
+using namespace metal;
+kernel void slow(device uint* out [[buffer(0)]], device atomic_uint* began [[buffer(1)]]) {
+    atomic_store_explicit(began, 1u, memory_order_relaxed);
+    for (uint i = 0; i < 100000000u; i++) atomic_store_explicit(began, 1u, memory_order_relaxed);
+    for (uint i = 0; i < 1048576u; i++) out[i] = i; }`})
+	require.NoError(t, err)
+	commit := func(out, began gpu.Buffer) gpu.Event {
+		c := d.Commands()
+		c.Dispatch(slow, 1, 1, []gpu.Arg{{Buf: out}, {Buf: began}})
+		e, err := c.Commit()
+		require.NoError(t, err)
+		return e
+	}
+	out, err := d.Alloc(4<<20, gpu.Shared)
+	require.NoError(t, err)
+	began, err := d.Alloc(4096, gpu.Shared)
+	require.NoError(t, err)
+	word := (*atomic.Uint32)(unsafe.Pointer(&began.Host()[0]))
+	word.Store(0)
+	e := commit(out, began)
+	for word.Load() == 0 {
+		runtime.Gosched()
+	}
+	w.fail("kernel", 1, 700)
+	f := commit(out, began)
+	out.Release()
+	began.Release()
+	require.ErrorIs(t, f.Wait(context.Background()), gpu.ErrDeviceLost)
+	require.ErrorIs(t, e.Wait(context.Background()), gpu.ErrDeviceLost)
+	slow.Release()
 	require.NoError(t, d.Close())
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <queue>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -56,7 +57,7 @@ int planned(const char* function) {
     if (int status = planned(__func__)) return status;
 #define BEGIN_IN_CONTEXT                                                                                               \
     if (current.empty()) return 201;                                                                                   \
-    if (sticky) return sticky;                                                                                         \
+    if (int status = broken()) return status;                                                                          \
     BEGIN
 
 // A block: fibers that run in turns until they meet at a collective or end.
@@ -139,13 +140,20 @@ void run_block(unsigned threads, std::function<void()> body) {
     }
 }
 
+struct Stream;
+std::mutex streams_lock;
+std::set<Stream*> streams;
+
 struct Stream {
     std::mutex m;
     std::condition_variable changed;
     std::queue<std::function<void()>> work;
     bool busy = false, stop = false;
     std::thread thread;
-    Stream() : thread([this] { loop(); }) {}
+    Stream() : thread([this] { loop(); }) {
+        std::lock_guard<std::mutex> g(streams_lock);
+        streams.insert(this);
+    }
     void loop() {
         for (;;) {
             std::function<void()> next;
@@ -183,6 +191,10 @@ struct Stream {
     }
     ~Stream() {
         {
+            std::lock_guard<std::mutex> g(streams_lock);
+            streams.erase(this);
+        }
+        {
             std::lock_guard<std::mutex> g(m);
             stop = true;
         }
@@ -190,6 +202,16 @@ struct Stream {
         thread.join();
     }
 };
+
+// A device that broke stops: nobody hears of the error while a kernel still runs. What frees memory waits as well.
+void wait_for_device() {
+    std::lock_guard<std::mutex> g(streams_lock);
+    for (Stream* s : streams) s->wait();
+}
+int broken() {
+    if (sticky) wait_for_device();
+    return sticky;
+}
 
 struct Event {
     std::mutex m;
@@ -234,6 +256,7 @@ API void software_fail(const char* function, long nth, int status) {
     faults[function] = {nth, status};
 }
 API void software_reset() {
+    wait_for_device();
     std::lock_guard<std::mutex> g(lock);
     faults.clear();
     sticky = 0;
@@ -264,7 +287,7 @@ API int cuDeviceGetAttribute(int* v, int a, int) {
 API int cuDeviceTotalMem_v2(size_t* n, int) { BEGIN *n = device_limit; return 0; }
 API int cuDevicePrimaryCtxRetain(long* c, int d) {
     BEGIN
-    if (sticky) return sticky;
+    if (int status = broken()) return status;
     *c = d + 1;
     count("context", 1);
     return 0;
@@ -288,11 +311,12 @@ API int cuMemAlloc_v2(void** p, size_t n) {
     return 0;
 }
 API int cuMemFree_v2(void* p) {
+    wait_for_device();
     size_t* block = (size_t*)((char*)p - 256);
     device_used -= (long)block[0];
     free(block);
     count("device memory", -1);
-    return sticky;
+    return broken();
 }
 API int cuMemHostAlloc(void** p, size_t n, unsigned) {
     BEGIN_IN_CONTEXT
@@ -300,18 +324,18 @@ API int cuMemHostAlloc(void** p, size_t n, unsigned) {
     count("host memory", 1);
     return 0;
 }
-API int cuMemFreeHost(void* p) { free(p); count("host memory", -1); return sticky; }
+API int cuMemFreeHost(void* p) { wait_for_device(); free(p); count("host memory", -1); return broken(); }
 API int cuMemHostRegister_v2(void*, size_t, unsigned) { BEGIN_IN_CONTEXT count("pin", 1); return 0; }
-API int cuMemHostUnregister(void*) { count("pin", -1); return sticky; }
+API int cuMemHostUnregister(void*) { wait_for_device(); count("pin", -1); return broken(); }
 API int cuMemHostGetDevicePointer_v2(void** d, void* h, unsigned) { BEGIN_IN_CONTEXT *d = h; return 0; }
 API int cuStreamCreate(Stream** s, unsigned) { BEGIN_IN_CONTEXT *s = new Stream; count("stream", 1); return 0; }
-API int cuStreamDestroy_v2(Stream* s) { delete s; count("stream", -1); return sticky; }
+API int cuStreamDestroy_v2(Stream* s) { delete s; count("stream", -1); return broken(); }
 API int cuStreamQuery(Stream* s) {
     BEGIN_IN_CONTEXT
     if (!s->idle()) return 600;
-    return sticky;
+    return broken();
 }
-API int cuStreamSynchronize(Stream* s) { BEGIN_IN_CONTEXT s->wait(); return sticky; }
+API int cuStreamSynchronize(Stream* s) { BEGIN_IN_CONTEXT s->wait(); return broken(); }
 API int cuStreamWriteValue64_v2(Stream* s, u64* p, u64 v, unsigned) {
     BEGIN_IN_CONTEXT
     s->add([=] { __atomic_store_n(p, v, __ATOMIC_SEQ_CST); });
@@ -323,7 +347,7 @@ API int cuMemcpyAsync(void* d, const void* h, size_t n, Stream* s) {
     return 0;
 }
 API int cuEventCreate(Event** e, unsigned) { BEGIN_IN_CONTEXT *e = new Event; count("event", 1); return 0; }
-API int cuEventDestroy_v2(Event* e) { delete e; count("event", -1); return sticky; }
+API int cuEventDestroy_v2(Event* e) { delete e; count("event", -1); return broken(); }
 API int cuEventRecord(Event* e, Stream* s) {
     BEGIN_IN_CONTEXT
     long n;
@@ -343,7 +367,7 @@ API int cuEventSynchronize(Event* e) {
     BEGIN_IN_CONTEXT
     std::unique_lock<std::mutex> g(e->m);
     while (e->reached < e->recorded && !sticky) e->changed.wait_for(g, std::chrono::milliseconds(1));
-    return sticky;
+    return broken();
 }
 API int cuEventElapsedTime(float* ms, Event* a, Event* b) {
     BEGIN_IN_CONTEXT
@@ -366,7 +390,7 @@ API int cuModuleLoadData(Module** m, const char* image) {
     count("module", 1);
     return 0;
 }
-API int cuModuleUnload(Module* m) { dlclose(m->library); delete m; count("module", -1); return sticky; }
+API int cuModuleUnload(Module* m) { wait_for_device(); dlclose(m->library); delete m; count("module", -1); return broken(); }
 API int cuModuleGetFunction(void*** f, Module* m, const char* name) {
     BEGIN_IN_CONTEXT
     *f = (void**)dlsym(m->library, (std::string("software_call_") + name).c_str());
