@@ -39,6 +39,8 @@ type Completions struct {
 	joining   bool          // the blocking goroutine runs
 	sweeping  bool          // the timer is armed
 	drained   chan struct{} // closed when nothing is in flight; made by Drain
+	failure   error         // of the device: work that comes too late for Fail has it too
+	late      overdue
 
 	baton   chan struct{} // from a waiter that stops polling to one that sleeps
 	looking atomic.Int32  // looks at the device that are under way
@@ -74,7 +76,13 @@ func NewCompletions() *Completions {
 func (c *Completions) Start(f *Completion, w Work) {
 	f.all, f.work = c, w
 	c.mu.Lock()
+	if len(c.flying) == 0 {
+		c.late.since = time.Now()
+	}
 	c.flying = append(c.flying, f)
+	if c.failure != nil {
+		c.tell(f, c.failure)
+	}
 	arm := !c.sweeping
 	c.sweeping = true
 	c.mu.Unlock()
@@ -138,6 +146,9 @@ func (c *Completions) finish(f *Completion, err error) {
 	c.finishing++
 	if i := slices.Index(c.flying, f); i >= 0 {
 		c.flying = slices.Delete(c.flying, i, i+1)
+		if i == 0 && len(c.flying) > 0 {
+			c.late.since = time.Now()
+		}
 	}
 	c.mu.Unlock()
 	inFlight.Add(-1)
@@ -145,13 +156,18 @@ func (c *Completions) finish(f *Completion, err error) {
 	f.work.Finish()
 
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.tell(f, err)
 	c.finishing--
-	if c.drained != nil && c.idle() {
-		close(c.drained)
-		c.drained = nil
+	var later []func()
+	if c.idle() {
+		if c.drained != nil {
+			close(c.drained)
+			c.drained = nil
+		}
+		later, c.late.later = c.late.later, nil
 	}
+	c.mu.Unlock()
+	c.runLater(later)
 }
 
 // idle says that nothing is in flight or about to be given back. The caller holds mu.
@@ -169,18 +185,22 @@ func (c *Completions) tell(f *Completion, err error) {
 	}
 }
 
-// Fail tells everybody who waits for work in flight that it failed with err. The work itself is not forgotten: what it
-// keeps alive stays until the driver says that it has ended.
+// Fail tells everybody who waits for work in flight, and for work started from now on, that it failed with err. The work
+// itself is not forgotten: what it keeps alive stays until the driver says that it has ended.
 func (c *Completions) Fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.failure == nil {
+		c.failure = err
+	}
 	for _, f := range c.flying {
 		c.tell(f, err)
 	}
 }
 
-// Close waits until nothing is in flight, at most CommandTimeout, and forgets the device: after it returned nil no work
-// is looked at again. The driver makes sure that nothing is started any more.
+// Close waits until nothing is in flight and forgets the device: after it returned nil no work is looked at again. It
+// gives up with ErrTimeout when the device has not ended its oldest commit in CommandTimeout. The driver makes sure that
+// nothing is started any more.
 func (c *Completions) Close() error {
 	unwatch(c)
 	if err := c.drain(); err != nil {
@@ -207,13 +227,17 @@ func (c *Completions) drain() error {
 	c.mu.Unlock()
 	defer c.unpark()
 
-	timeout, stop := timeoutAfter()
-	defer stop()
-	select {
-	case <-drained:
-		return nil
-	case <-timeout:
-		return fmt.Errorf("%w: %d commits did not end in %v", ErrTimeout, left, CommandTimeout())
+	for {
+		timeout, stop := c.overdueAfter()
+		select {
+		case <-drained:
+			stop()
+			return nil
+		case <-timeout:
+			if c.isOverdue() {
+				return fmt.Errorf("%w: %d commits did not end in %v", ErrTimeout, left, CommandTimeout())
+			}
+		}
 	}
 }
 
@@ -229,6 +253,7 @@ func (c *Completions) first(into *[few]*Completion) []*Completion {
 
 // sweep looks at everything in flight and comes back while there is something.
 func (c *Completions) sweep() {
+	c.isOverdue() // before the driver is asked, which may hang as well
 	c.mu.Lock()
 	flying := slices.Clone(c.flying)
 	c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // The environment variables this package reads.
@@ -13,6 +14,7 @@ const (
 	envDevice     = "BROADHEAD_DEVICE"
 	envLowLatency = "BROADHEAD_LOW_LATENCY"
 	envSpin       = "BROADHEAD_SPIN_US"
+	envTimeout    = "BROADHEAD_COMMAND_TIMEOUT"
 )
 
 var envErrs struct {
@@ -60,4 +62,12 @@ func parseSpin(text string) (int64, error) {
 		return 0, fmt.Errorf("want microseconds from 0 to %d", maxSpinMicroseconds)
 	}
 	return n, nil
+}
+
+func parseTimeout(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("want a duration such as 30s, or 0 for none")
+	}
+	return d, nil
 }

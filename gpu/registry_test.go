@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -168,8 +169,15 @@ func TestEnvValues(t *testing.T) {
 		t.Setenv(envSpin, row.text)
 		require.Equal(t, row.want, envValue(envSpin, 300, parseSpin), row.text)
 	}
+	for _, row := range []struct {
+		text string
+		want time.Duration
+	}{{"", time.Minute}, {"0", 0}, {"1m30s", 90 * time.Second}, {"-1s", time.Minute}, {"30", time.Minute}} {
+		t.Setenv(envTimeout, row.text)
+		require.Equal(t, row.want, envValue(envTimeout, time.Minute, parseTimeout), row.text)
+	}
 	errs := EnvErrors()[before:]
-	require.Len(t, errs, 5)
+	require.Len(t, errs, 7)
 	for _, err := range errs {
 		require.True(t, strings.Contains(err.Error(), "BROADHEAD_") && strings.Contains(err.Error(), "want"), err)
 	}

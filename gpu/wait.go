@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 )
@@ -27,8 +26,8 @@ func (f *Completion) Done() bool {
 }
 
 // Wait returns nil when the work succeeded. It polls for a bounded time, then sleeps until the blocking goroutine tells
-// it. Errors: the work's own, ErrTimeout when the device does not answer in CommandTimeout, or ctx.Err(). Neither of the
-// last two ends the work.
+// it. Errors: the work's own, ErrTimeout when the device has not ended its oldest commit in CommandTimeout, or ctx.Err().
+// Neither of the last two ends the work.
 func (f *Completion) Wait(ctx context.Context) error {
 	if f.told.Load() {
 		return f.err
@@ -70,7 +69,7 @@ func (f *Completion) Wait(ctx context.Context) error {
 		}
 		c.mu.Unlock()
 		if timeout == nil {
-			fires, stop := timeoutAfter()
+			fires, stop := c.overdueAfter()
 			defer stop()
 			timeout = fires
 		}
@@ -89,7 +88,8 @@ func (f *Completion) Wait(ctx context.Context) error {
 			return ctx.Err()
 		case <-timeout:
 			c.unpark()
-			return fmt.Errorf("%w: no answer in %v", ErrTimeout, CommandTimeout())
+			c.isOverdue()
+			timeout = nil // others may have ended meanwhile, which gives this one more time
 		}
 	}
 }

@@ -20,7 +20,7 @@ var (
 func init() {
 	lowLatency.Store(envValue(envLowLatency, true, parseSwitch))
 	spinMicroseconds.Store(envValue(envSpin, defaultSpinMicroseconds, parseSpin))
-	commandTimeout.Store(int64(defaultCommandTimeout))
+	commandTimeout.Store(int64(envValue(envTimeout, defaultCommandTimeout, parseTimeout)))
 }
 
 // SetLowLatencyWait chooses between the two ways to wait for a device. On (the default, BROADHEAD_LOW_LATENCY) a waiter
@@ -40,11 +40,12 @@ func SetSpinMicroseconds(us int) {
 // SpinMicroseconds says how long a waiter polls before it blocks.
 func SpinMicroseconds() int { return int(spinMicroseconds.Load()) }
 
-// SetCommandTimeout sets how long a waiter, or Close, waits for a device that does not answer before it gives up with
-// ErrTimeout; 0 means for ever. The default is one minute.
+// SetCommandTimeout sets how long a device may take for its oldest commit before it counts as lost: those who wait get
+// ErrTimeout, later calls ErrDeviceLost, and memory that the work may still write stays until it ends. 0 means for ever.
+// The default is one minute, or BROADHEAD_COMMAND_TIMEOUT ("30s").
 func SetCommandTimeout(d time.Duration) { commandTimeout.Store(int64(max(d, 0))) }
 
-// CommandTimeout says how long a waiter waits for a device that does not answer; 0 means for ever.
+// CommandTimeout says how long a device may take for its oldest commit; 0 means for ever.
 func CommandTimeout() time.Duration { return time.Duration(commandTimeout.Load()) }
 
 // spinBudget is how long a waiter may poll now; 0 means not at all.
@@ -53,15 +54,4 @@ func spinBudget() time.Duration {
 		return 0
 	}
 	return time.Duration(spinMicroseconds.Load()) * time.Microsecond
-}
-
-// timeoutAfter returns a channel that fires when the command timeout is over (never, if there is none), and what stops
-// its timer.
-func timeoutAfter() (<-chan time.Time, func() bool) {
-	d := CommandTimeout()
-	if d == 0 {
-		return nil, func() bool { return false }
-	}
-	t := time.NewTimer(d)
-	return t.C, t.Stop
 }

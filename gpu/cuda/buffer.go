@@ -101,7 +101,10 @@ func (b *buffer) Len() int { return b.n }
 // Owner is the device that the buffer is memory of.
 func (b *buffer) Owner() *device { return b.dev }
 
-func (b *buffer) giveBack() {
+// giveBack frees the memory, for which the driver may wait until the device has ended its work.
+func (b *buffer) giveBack() { b.dev.Ends.Afterwards(b.giveBackNow) }
+
+func (b *buffer) giveBackNow() {
 	if s, err := b.dev.ctx.begin(); err == nil { // else what was in the context is gone with it
 		b.free(s)
 		s.end()

@@ -60,9 +60,15 @@ func (d *device) compile(src gpu.Source) (*pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.call(cuFuncGetAttribute, s.result(0), attributeMaxThreads, p.code.function)
+	st := s.call(cuFuncGetAttribute, s.result(0), attributeMaxThreads, p.code.function)
 	p.maxThreads = int(int32(s.out[0]))
+	if st != success {
+		s.call(cuModuleUnload, p.code.handle)
+	}
 	s.end()
+	if st != success {
+		return nil, d.judge(st)
+	}
 	d.ctx.retain()
 	p.Begin(p.free)
 	return p, nil
@@ -156,7 +162,10 @@ func (p *pipeline) Owner() *device { return p.dev }
 // Name is the kernel's.
 func (p *pipeline) Name() string { return p.name }
 
-func (p *pipeline) free() {
+// free unloads the kernel, for which the driver may wait until the device has ended its work.
+func (p *pipeline) free() { p.dev.Ends.Afterwards(p.freeNow) }
+
+func (p *pipeline) freeNow() {
 	if s, err := p.dev.ctx.begin(); err == nil { // else the kernel is gone with the context
 		s.call(cuModuleUnload, p.code.handle)
 		if p.byAddress != nil {

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -36,11 +37,21 @@ func (d *device) Info() gpu.Info { return d.info }
 func (d *device) Commands() gpu.Commands { return &commands{recordings.Begin(d)} }
 
 // Close waits for work in flight and frees the device. Buffers and pipelines stay valid until they are released. When
-// the work does not end in gpu.CommandTimeout the device is closed and its streams are given up, not freed.
+// the work does not end in time (gpu.CommandTimeout) the device is closed, and what it has is freed if the work ever ends.
 func (d *device) Close() error {
-	if err := d.Shut(); err != nil {
-		return fmt.Errorf("cuda: %w", err)
+	err := d.Shut()
+	switch {
+	case err == nil:
+		d.end()
+		return nil
+	case errors.Is(err, gpu.ErrTimeout):
+		d.Ends.Afterwards(d.end)
 	}
+	return fmt.Errorf("cuda: %w", err)
+}
+
+// end frees what a closed device has.
+func (d *device) end() {
 	d.joining.Lock()
 	d.freed = true
 	d.joining.Unlock()
@@ -51,7 +62,6 @@ func (d *device) Close() error {
 	}
 	d.copier.free()
 	d.ctx.release()
-	return nil
 }
 
 // judge makes our error of a call that failed; most say that the context is broken for good.

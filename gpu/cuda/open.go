@@ -101,7 +101,8 @@ func (s *session) open(number int32, compiler *nvrtc, images *imageCache) (*devi
 	if err != nil {
 		return nil, fmt.Errorf("cuda: %s gives no context: %w", d.info.Name, err)
 	}
-	d.ctx, d.Ends = ctx, gpu.NewCompletions()
+	d.ctx = ctx
+	d.Open()
 	return d, nil
 }
 

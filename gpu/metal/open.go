@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/broadhead-go/broadhead/gpu"
-	"github.com/broadhead-go/broadhead/gpu/internal/gate"
 )
 
 const (
@@ -92,7 +91,7 @@ func (s *session) newDevice(o id, driver string) (*device, error) {
 
 // deviceOf makes a device of an object and a command queue whose references it takes.
 func (s *session) deviceOf(o, queue id, driver string) *device {
-	return &device{
+	d := &device{
 		rt:    s.rt,
 		id:    o,
 		queue: queue,
@@ -107,6 +106,7 @@ func (s *session) deviceOf(o, queue id, driver string) *device {
 			MemoryBytes:      int64(s.send(o, selRecommendedWorkingSet)),
 			MaxBufferBytes:   int64(s.send(o, selMaxBufferLength)),
 		},
-		Gate: gate.Gate{Ends: gpu.NewCompletions()},
 	}
+	d.Open()
+	return d
 }

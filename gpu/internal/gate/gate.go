@@ -18,6 +18,12 @@ type Gate struct {
 	lost   atomic.Pointer[error]
 }
 
+// Open lets calls in.
+func (g *Gate) Open() {
+	g.Ends = gpu.NewCompletions()
+	g.Ends.OnOverdue(func(err error) { g.lose(fmt.Errorf("%w: %w", gpu.ErrDeviceLost, err)) })
+}
+
 // Enter begins a call; Leave ends it when Enter returned nil. A device that is closed or lost does not let anybody in.
 func (g *Gate) Enter() error {
 	g.mu.RLock()
@@ -35,8 +41,8 @@ func (g *Gate) Enter() error {
 // Leave ends a call.
 func (g *Gate) Leave() { g.mu.RUnlock() }
 
-// Shut lets nobody in any more, waits for the calls inside, then for work in flight, at most gpu.CommandTimeout. It is
-// gpu.ErrClosed the second time.
+// Shut lets nobody in any more, waits for the calls inside, then for work in flight, as long as that ends in time
+// (gpu.CommandTimeout). It is gpu.ErrClosed the second time.
 func (g *Gate) Shut() error {
 	g.mu.Lock()
 	if g.closed {
@@ -52,8 +58,9 @@ func (g *Gate) Shut() error {
 }
 
 // Lose makes the device refuse all further work and releases those who wait for it. The first reason stays.
-func (g *Gate) Lose(why string) error {
-	err := fmt.Errorf("%w: %s", gpu.ErrDeviceLost, why)
+func (g *Gate) Lose(why string) error { return g.lose(fmt.Errorf("%w: %s", gpu.ErrDeviceLost, why)) }
+
+func (g *Gate) lose(err error) error {
 	if !g.lost.CompareAndSwap(nil, &err) {
 		return *g.lost.Load()
 	}
