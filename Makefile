@@ -13,7 +13,7 @@ ON_EMULATOR = BROADHEAD_DEVICE=emulator BROADHEAD_CROSSOVER=0
 export CXX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-emulator doctor compiler emulator test golden arrowgo-tests bench oracle race fuzz lint vet cross arm64
+.PHONY: help demo demo-emulator doctor compiler emulator test golden arrowgo-tests bench peers oracle race fuzz lint vet cross arm64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,7 @@ test: emulator ## all tests
 	$(GO) test -timeout 20m -tags noasm,noemulator ./compute/...
 	$(GO) test -timeout 20m -short -tags assert ./memory/... ./compute
 	$(ON_EMULATOR) $(GO) test -timeout 20m -short ./compute
+	cd bench/peers && $(GO) test ./race ./report ./work
 
 golden: ## the pyarrow cases; GOLDEN=dir for those of another folder
 	@GOLDEN='$(GOLDEN)' $(GO) run ./compute/golden/run
@@ -52,6 +53,9 @@ arrowgo-tests: ## arrow-go's own tests against this module
 
 bench: ## Go benchmarks, in the form benchstat reads; BENCH=Sum for some
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+peers: ## race arrow-go, DuckDB, Polars and the memory (needs a C compiler, and node for Polars); PEERS='-rows 1e5' for some
+	@cd bench/peers && $(GO) run . $(PEERS)
 
 oracle: ## clang judges the kernels' text, DarwinKit's bindings the messages to Metal (needs clang-19)
 	BROADHEAD_TEST_ORACLE=1 $(GO) test -timeout 20m ./internal/oracle ./internal/darwincheck
