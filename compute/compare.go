@@ -64,7 +64,7 @@ var compareOps = []op{
 // EqualDatum compares element by element for a == b; a scalar serves every row of the other argument.
 //
 // Numbers meet in their common type, temporal values in the finest unit, dictionaries by value; false is less than
-// true. The result is Bool, null where an input is. NaN equals nothing, -0 equals 0. A value that does not fit the
+// true; text and binaries of every layout and of fixed width compare by their bytes. The result is Bool, null where an input is. NaN equals nothing, -0 equals 0. A value that does not fit the
 // common type, arguments of different lengths, and a timestamp with a zone beside one without are arrow.ErrInvalid;
 // types without a kernel are arrow.ErrNotImplemented.
 //

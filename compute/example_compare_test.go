@@ -1,12 +1,20 @@
 package compute_test
 
 import (
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/broadhead-go/broadhead/compute"
 )
 
 func ExampleEqualDatum() {
 	show(compute.EqualDatum(ctx, datum(i64, "[1, 2, null]"), compute.NewDatum(int64(2))))
 	// Output: [false true (null)]
+}
+
+// Text compares by its bytes, whatever its layout.
+func ExampleEqualDatum_text() {
+	show(compute.EqualDatum(ctx, datum(arrow.BinaryTypes.StringView, `["ORD", "ATL", null]`), compute.NewDatum("ORD")))
+	// Output: [true false (null)]
 }
 
 func ExampleEqualArray() {

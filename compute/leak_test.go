@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/compute"
 )
@@ -91,6 +92,7 @@ func chunks(c *columns) any { return c.chunks }
 func record(c *columns) any { return c.record }
 func table(c *columns) any  { return c.table }
 func two(*columns) any      { return int64(2) }
+func letter(*columns) any   { return scalar.NewStringScalar("w") }
 
 var uses = []use{
 	{name: "sum", args: of(ints)},
@@ -109,6 +111,8 @@ var uses = []use{
 	{name: "divide", args: of(chunks, zeros), fails: true},
 	{name: "less", args: of(ints, floats)},
 	{name: "equal", args: of(words, words)},
+	{name: "less", args: of(words, letter)},
+	{name: "equal", args: of(words, chunks), fails: true},
 	{name: "and_kleene", args: of(bools, bools)},
 	{name: "not", args: of(bools)},
 	{name: "is_null", args: of(ints)},

@@ -47,6 +47,9 @@ func (o *op) resolveIsNull(opts FunctionOptions, in []arrow.DataType) (*call, er
 }
 
 func (o *op) resolve(in []arrow.DataType) (*call, error) {
+	if c := resolveStrings(o.name, in); c != nil {
+		return c, nil
+	}
 	p, err := o.types(in)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/compute/internal/strs"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -23,6 +24,7 @@ type column struct {
 	n      int
 	stride int
 	typ    msl.Type
+	strs   *strs.Column // the values where they are byte strings; off counts in them
 	// owners of the memory, for commands that outlive the call
 	valueBuf, validBuf *arrowmem.Buffer
 }

@@ -70,10 +70,11 @@ func (c *Column) scalar(l *layout) scalar.Scalar {
 		}
 		return scalar.NewStructScalar(fields, st)
 	}
+	typ := scalarType(c.Type)
 	if c.Rows[0] == nil {
-		return scalar.MakeNullScalar(c.Type)
+		return scalar.MakeNullScalar(typ)
 	}
-	arr := c.array(c.Rows, &layout{under: l.under, mem: memory.DefaultAllocator})
+	arr := (&Column{Type: typ}).array(c.Rows, &layout{under: l.under, mem: memory.DefaultAllocator})
 	defer arr.Release()
 	s, err := scalar.GetScalar(arr, 0)
 	if err != nil {
@@ -138,7 +139,7 @@ func withNulls(t arrow.DataType, rows []any, values arrow.Array, dict arrow.Arra
 			nulls++
 		}
 	}
-	bufs := []*memory.Buffer{nil, values.Data().Buffers()[1]}
+	bufs := append([]*memory.Buffer{nil}, values.Data().Buffers()[1:]...)
 	if nulls > 0 {
 		valid := memory.NewResizableBuffer(mem)
 		defer valid.Release()
@@ -228,8 +229,14 @@ func appendValue(b array.Builder, v any) {
 		b.Append(v.(float32))
 	case *array.Float64Builder:
 		b.Append(v.(float64))
-	case *array.StringBuilder:
+	case array.StringLikeBuilder:
 		b.Append(v.(string))
+	case *array.BinaryBuilder:
+		b.Append([]byte(v.(string)))
+	case *array.BinaryViewBuilder:
+		b.Append([]byte(v.(string)))
+	case *array.FixedSizeBinaryBuilder:
+		b.Append([]byte(v.(string)))
 	default:
 		panic(fmt.Sprintf("computetest: no values of type %s", b.Type()))
 	}

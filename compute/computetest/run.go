@@ -193,7 +193,7 @@ func (c *Case) excuses() []string {
 		out = append(out, "no validity bitmap")
 	case isDictionary(first) || !arrow.TypeEqual(first, last) || isTime(first) || isDate(first) || isDuration(first):
 		out = append(out, "needs a cast", "no kernel of ours")
-	case c.row.Name == "is_nan_propagate" && !isFloat(first):
+	case c.row.Name == "is_nan_propagate" && !isFloat(first), isString(first), isString(last):
 		out = append(out, "no GPU kernel")
 	}
 	if first.ID() == arrow.NULL {

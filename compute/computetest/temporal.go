@@ -74,6 +74,8 @@ func toCompare(in []arrow.DataType) ([]arrow.DataType, arrow.DataType, error) {
 	switch {
 	case isNumber(a) && isNumber(b):
 		return both(common(a, b))
+	case isString(a) && isString(b):
+		return in, boolType, nil
 	case isDate(a) && isDate(b):
 		if a.ID() != b.ID() {
 			return both(date64)

@@ -144,7 +144,7 @@ var (
 	})
 	compareTypes = slices.Concat(twins(plain...), mixed, []Signature{
 		{tsS, tsNS}, {tsUTC, tsNY}, {tsUTC, tsUS}, {date32, date64}, {date32, tsS}, {time32s, time64ns}, {durS, durNS}, {dictStr, dictStr},
-	})
+	}, twins(stringTypes...), mixedStrings)
 	bools1    = ones(boolType, i32)
 	bools2    = slices.Concat(twins(boolType, i32))
 	anyTypes  = ones(slices.Concat(plain, []arrow.DataType{dictI64, dictStr, nullType})...)

@@ -65,6 +65,8 @@ func (s *source) anyValue() any {
 	case isDictionary(t):
 		w := words(bare(t))
 		return w[s.rng.IntN(len(w))]
+	case isString(t):
+		return s.text()
 	case isUnsigned(t):
 		return bits << (64 - bitsOf(t)) >> (64 - bitsOf(t))
 	case isSigned(t):

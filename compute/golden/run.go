@@ -57,7 +57,7 @@ func (c *Case) failure() (Outcome, error) {
 		if err != nil {
 			return Failed, fmt.Errorf("argument %d: %w", i, err)
 		}
-		if typ != nil && !supported(typ) {
+		if typ != nil && !supportedBy(c.Function, typ) {
 			return Unsupported, nil
 		}
 	}

@@ -1,10 +1,32 @@
 package golden
 
-import "github.com/apache/arrow-go/v18/arrow"
+import (
+	"slices"
 
-// supported tells whether an argument's type is one that the functions of the
-// names table are claimed for. A failure on another type is not a failure.
-// Tables are a shape: any column may pass through.
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// byteStrings are text and binaries; more lists types that single functions
+// are claimed for on top of those of all.
+var (
+	byteStrings = []arrow.Type{
+		arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW,
+		arrow.BINARY, arrow.LARGE_BINARY, arrow.BINARY_VIEW, arrow.FIXED_SIZE_BINARY,
+	}
+	more = map[string][]arrow.Type{
+		"equal": byteStrings, "not_equal": byteStrings, "less": byteStrings, "less_equal": byteStrings,
+		"greater": byteStrings, "greater_equal": byteStrings,
+	}
+)
+
+// supportedBy tells whether an argument's type is one that a function is
+// claimed for. A failure on another type is not a failure.
+func supportedBy(function string, typ arrow.DataType) bool {
+	return supported(typ) || slices.Contains(more[function], typ.ID())
+}
+
+// supported tells whether a type is one that all functions of the names table
+// are claimed for. Tables are a shape: any column may pass through.
 func supported(typ arrow.DataType) bool {
 	switch typ.ID() {
 	case arrow.BOOL, arrow.FLOAT32, arrow.FLOAT64,
