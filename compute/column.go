@@ -99,9 +99,12 @@ func (c *Column) stay(e *engine, v *Value) {
 			if block == nil || bufs[k] == nil || bufs[k].Len() == 0 {
 				continue
 			}
+			size := int64(block.buf.Len())
+			if !e.residents.book(size) {
+				continue
+			}
 			block.retain()
-			at := place{buf: block.buf}
-			c.pinned = append(c.pinned, e.residents.put(bufs[k], at, int64(bufs[k].Len()), block.release))
+			c.pinned = append(c.pinned, e.residents.put(bufs[k], place{buf: block.buf}, size, block.release))
 		}
 	}
 }

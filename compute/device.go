@@ -49,6 +49,7 @@ func engineOf(dev gpu.Device) *engine {
 	e := &engine{dev: dev, info: dev.Info(), mem: memory.New(dev)}
 	e.pipes = gpu.NewPipelines(dev, source)
 	e.residents.budget = e.info.MemoryBytes / 2
+	e.private.limit = e.info.MemoryBytes / 8
 	have, _ := engines.LoadOrStore(dev, e)
 	return have.(*engine)
 }
@@ -117,9 +118,13 @@ func (e *engine) record(ctx context.Context, c *call, args []Datum) (Datum, erro
 
 // fellBack counts a call that the CPU had to answer for a device, and tells the log hook.
 func (e *engine) fellBack(ctx context.Context, function string, err error) {
-	gone := errors.Is(err, gpu.ErrDeviceLost) || errors.Is(err, gpu.ErrClosed) || errors.Is(err, gpu.ErrTimeout)
-	if gone && !errors.As(err, new(allocatorError)) {
+	if gone(err) && !errors.As(err, new(allocatorError)) {
 		e.lose(err)
 	}
 	countFallback(ctx, function, e.info.Driver, err)
+}
+
+// gone says whether an error is a device's that cannot be used any more.
+func gone(err error) bool {
+	return errors.Is(err, gpu.ErrDeviceLost) || errors.Is(err, gpu.ErrClosed) || errors.Is(err, gpu.ErrTimeout)
 }

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"errors"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -12,8 +13,11 @@ import (
 // privatePool keeps memory that only the device sees, by powers of two, for devices that do not share the host's. On
 // those, what kernels hand to each other stays there.
 type privatePool struct {
-	mu   sync.Mutex
-	free [64][]gpu.Buffer
+	mu    sync.Mutex
+	free  [64][]gpu.Buffer
+	idle  int64 // bytes in free
+	used  int64 // bytes of blocks in use
+	limit int64 // of idle
 }
 
 // privateMin is the smallest block: drivers round small ones up anyway.
@@ -36,11 +40,21 @@ func (b *privateBlock) release() {
 
 func privateClass(n int) int { return bits.Len(uint(max(n, privateMin) - 1)) }
 
+// put keeps a block for the next of its size, or gives it back to the device.
 func (p *privatePool) put(b gpu.Buffer) {
+	size := int64(b.Len())
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := privateClass(b.Len())
-	p.free[c] = append(p.free[c], b)
+	p.used -= size
+	keep := p.idle+size <= p.limit
+	if keep {
+		c := privateClass(b.Len())
+		p.free[c] = append(p.free[c], b)
+		p.idle += size
+	}
+	p.mu.Unlock()
+	if !keep {
+		b.Release()
+	}
 }
 
 func (p *privatePool) take(n int) gpu.Buffer {
@@ -53,36 +67,50 @@ func (p *privatePool) take(n int) gpu.Buffer {
 	}
 	b := list[len(list)-1]
 	p.free[c] = list[:len(list)-1]
+	p.idle -= int64(b.Len())
+	p.used += int64(b.Len())
 	return b
 }
 
 // trim gives the cached blocks back to the device.
 func (p *privatePool) trim() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c, list := range p.free {
+	idle := p.free
+	p.free, p.idle = [64][]gpu.Buffer{}, 0
+	p.mu.Unlock()
+	for _, list := range idle {
 		for _, b := range list {
 			b.Release()
 		}
-		p.free[c] = nil
 	}
 }
 
-// takePrivate is a block of at least n bytes with one reference. When the device is out of memory, cached blocks and
-// device columns make room, and the request is tried once more.
+// alloc is memory of the device's own. When there is none, cached blocks and device columns make room: first as many as
+// the request is large, then all that are not in use.
+func (e *engine) alloc(size int) (gpu.Buffer, error) {
+	b, err := e.dev.Alloc(size, gpu.Private)
+	for _, room := range []int64{int64(size), math.MaxInt64} {
+		if !errors.Is(err, gpu.ErrOutOfMemory) {
+			break
+		}
+		e.private.trim()
+		e.residents.evict(room)
+		b, err = e.dev.Alloc(size, gpu.Private)
+	}
+	return b, err
+}
+
+// takePrivate is a block of at least n bytes with one reference.
 func (e *engine) takePrivate(n int) (*privateBlock, error) {
 	b := e.private.take(n)
 	if b == nil {
 		var err error
-		size := 1 << privateClass(n)
-		if b, err = e.dev.Alloc(size, gpu.Private); errors.Is(err, gpu.ErrOutOfMemory) {
-			e.private.trim()
-			e.residents.evict(int64(size))
-			b, err = e.dev.Alloc(size, gpu.Private)
-		}
-		if err != nil {
+		if b, err = e.alloc(1 << privateClass(n)); err != nil {
 			return nil, err
 		}
+		e.private.mu.Lock()
+		e.private.used += int64(b.Len())
+		e.private.mu.Unlock()
 	}
 	block := &privateBlock{pool: &e.private, buf: b}
 	block.retain()

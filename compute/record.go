@@ -159,12 +159,15 @@ func (r *recorder) visible() bool {
 	return true
 }
 
+// errNoDeviceMemory is an allocator's that has lost its device and gives plain memory.
+var errNoDeviceMemory = fmt.Errorf("compute: %w: the allocator gives plain memory", gpu.ErrDeviceLost)
+
 // adopt hands a buffer of the device's memory to the commands.
 func (r *recorder) adopt(b *arrowmem.Buffer) (*arrowmem.Buffer, place, error) {
 	ref, ok := memory.Lookup(b.Bytes())
 	if !ok {
 		b.Release()
-		return nil, place{}, fmt.Errorf("compute: %w: the allocator's device is lost", gpu.ErrDeviceLost)
+		return nil, place{}, errNoDeviceMemory
 	}
 	r.c.Retain(b, b.Release)
 	return b, place{buf: ref.Buffer(), off: ref.Offset()}, nil

@@ -16,9 +16,12 @@ type residents struct {
 	mu       sync.Mutex
 	byBuffer map[*arrowmem.Buffer]*resident
 	count    atomic.Int32
-	bytes    int64
+	bytes    int64 // of copies, and of those being made
+	peak     int64
 	budget   int64
 	clock    int64
+	evicted  int64
+	refused  int64
 }
 
 // resident is the copy of one buffer.
@@ -64,16 +67,47 @@ func (r *resident) done() {
 	r.set.mu.Lock()
 	defer r.set.mu.Unlock()
 	if r.uses--; r.uses == 0 && r.gone {
-		r.free()
+		r.end()
 	}
 }
 
-// put adds a copy of a buffer, pinned once. An existing copy is pinned once more, and the new one freed.
+// end frees a copy that was dropped and is not in use any more.
+func (r *resident) end() {
+	r.set.bytes -= r.size
+	r.free()
+}
+
+// book makes room in the budget for a copy of size bytes, which put or unbook follows. There is none where the copy
+// alone exceeds the budget, or what is there is in use.
+func (s *residents) book(size int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size <= s.budget {
+		s.shrink(s.budget - size)
+	}
+	if size > s.budget-s.bytes {
+		s.refused++
+		return false
+	}
+	s.bytes += size
+	s.peak = max(s.peak, s.bytes)
+	return true
+}
+
+// unbook undoes book.
+func (s *residents) unbook(size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes -= size
+}
+
+// put adds a copy of a buffer, booked before and pinned once. An existing copy is pinned once more, and the new one freed.
 func (s *residents) put(owner *arrowmem.Buffer, at place, size int64, free func()) *resident {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.byBuffer[owner]; r != nil {
 		r.pins++
+		s.bytes -= size
 		free()
 		return r
 	}
@@ -84,9 +118,7 @@ func (s *residents) put(owner *arrowmem.Buffer, at place, size int64, free func(
 	}
 	r := &resident{set: s, owner: owner, at: at, size: size, free: free, pins: 1, last: s.clock}
 	s.byBuffer[owner] = r
-	s.bytes += size
 	s.count.Add(1)
-	s.shrink(s.budget)
 	return r
 }
 
@@ -128,6 +160,7 @@ func (s *residents) shrink(to int64) {
 		if oldest == nil {
 			return
 		}
+		s.evicted++
 		s.drop(oldest)
 	}
 }
@@ -135,16 +168,16 @@ func (s *residents) shrink(to int64) {
 func (s *residents) drop(r *resident) {
 	delete(s.byBuffer, r.owner)
 	s.count.Add(-1)
-	s.bytes -= r.size
 	r.gone = true
 	r.owner.Release()
 	if r.uses == 0 {
-		r.free()
+		r.end()
 	}
 }
 
-// SetDeviceBudget sets how many bytes of columns ToDevice and Batch.Keep may hold on the context's device; beyond it the
-// least recently used go. The default is half of the device's memory. It has no meaning where device and host share one
+// SetDeviceBudget sets how many bytes of columns ToDevice and Batch.Keep may hold on the context's device; before there are
+// more, the least recently used go. What the budget has no room for stays on the host. The default is half of the
+// device's memory. It has no meaning where device and host share one
 // memory. The error is gpu.ErrNoDevice where there is no device.
 func SetDeviceBudget(ctx context.Context, bytes int64) error {
 	dev, err := deviceOf(ctx)

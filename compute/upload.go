@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/memory"
 )
 
@@ -14,8 +15,9 @@ import (
 // included. The array stays the caller's, must not be changed any more, and is retained until the handle is released.
 // Where device and host share one memory, only arrays from other memory are copied.
 //
-// Copies are a cache: the least recently used are dropped when the device's budget or memory is spent, and calls then
-// read the host's memory. Errors are gpu.ErrNoDevice, gpu.ErrOutOfMemory for what alone exceeds the device, and ctx's.
+// Copies are a cache: the least recently used are dropped when the device's budget ([SetDeviceBudget]) or memory is spent,
+// and what exceeds the budget is not copied; calls then read the host's memory. Errors are gpu.ErrNoDevice,
+// gpu.ErrOutOfMemory, gpu.ErrDeviceLost, and ctx's.
 func ToDevice(ctx context.Context, data any) (*Column, error) {
 	dev, err := deviceOf(ctx)
 	if err != nil {
@@ -72,27 +74,48 @@ func (e *engine) upload(ctx context.Context, buf *arrowmem.Buffer) (*resident, e
 	}
 	ref, ours := memory.Lookup(buf.Bytes())
 	ours = ours && ref.Device() == e.dev
-	if e.info.Unified {
-		if ours {
-			return nil, nil
+	if e.info.Unified && ours {
+		return nil, nil
+	}
+	size := int64(buf.Len() + bindAlign)
+	if !e.residents.book(size) {
+		return nil, nil
+	}
+	at, free, err := e.copyOf(ctx, buf, ref, ours)
+	if err != nil {
+		e.residents.unbook(size)
+		if gone(err) {
+			e.lose(err)
 		}
+		return nil, err
+	}
+	return e.residents.put(buf, at, size, free), nil
+}
+
+// copyOf copies a buffer to memory of the device.
+func (e *engine) copyOf(ctx context.Context, buf *arrowmem.Buffer, ref memory.Ref, ours bool) (at place, free func(), err error) {
+	if e.info.Unified {
 		copied, err := e.mem.NewBuffer(buf.Len())
 		if err != nil {
-			return nil, err
+			return at, nil, err
 		}
 		copy(copied.Bytes(), buf.Bytes())
-		ref, _ := memory.Lookup(copied.Bytes())
-		return e.residents.put(buf, place{buf: ref.Buffer(), off: ref.Offset()}, int64(buf.Len()), copied.Release), nil
+		ref, ok := memory.Lookup(copied.Bytes())
+		if !ok {
+			copied.Release()
+			return at, nil, errNoDeviceMemory
+		}
+		return place{buf: ref.Buffer(), off: ref.Offset()}, copied.Release, nil
 	}
-	block, err := e.takePrivate(buf.Len() + bindAlign)
+	block, err := e.alloc(buf.Len() + bindAlign)
 	if err != nil {
-		return nil, err
+		return at, nil, err
 	}
 	if err := e.send(ctx, block, buf, ref, ours); err != nil {
-		block.release()
-		return nil, err
+		block.Release()
+		return at, nil, err
 	}
-	return e.residents.put(buf, place{buf: block.buf}, int64(buf.Len()), block.release), nil
+	return place{buf: block}, block.Release, nil
 }
 
 // stageBytes is the size of one of the two pieces in which foreign memory travels: while one is copied by the device,
@@ -100,12 +123,12 @@ func (e *engine) upload(ctx context.Context, buf *arrowmem.Buffer) (*resident, e
 const stageBytes = 16 << 20
 
 // send copies a buffer to the device, from where it lies if the device sees that, else through two staging pieces.
-func (e *engine) send(ctx context.Context, to *privateBlock, buf *arrowmem.Buffer, ref memory.Ref, ours bool) error {
+func (e *engine) send(ctx context.Context, to gpu.Buffer, buf *arrowmem.Buffer, ref memory.Ref, ours bool) error {
 	if ours && ref.Retain() {
 		r := e.newRecorder(ctx)
 		defer r.release()
 		r.c.Retain(buf, ref.Release)
-		r.c.Copy(to.buf, 0, ref.Buffer(), ref.Offset(), buf.Len())
+		r.c.Copy(to, 0, ref.Buffer(), ref.Offset(), buf.Len())
 		return r.finish(ctx)
 	}
 	src := buf.Bytes()
@@ -133,7 +156,7 @@ func (e *engine) send(ctx context.Context, to *privateBlock, buf *arrowmem.Buffe
 			return err
 		}
 		copy(stage.Bytes(), piece)
-		r.c.Copy(to.buf, off, at.buf, at.off, len(piece))
+		r.c.Copy(to, off, at.buf, at.off, len(piece))
 		if err := r.commit(); err != nil {
 			return err
 		}

@@ -33,6 +33,23 @@ type device struct {
 // Info describes the device.
 func (d *device) Info() gpu.Info { return d.info }
 
+// FreeMemory is what of the device's memory nobody holds.
+func (d *device) FreeMemory() (int64, error) {
+	if err := d.Enter(); err != nil {
+		return 0, err
+	}
+	defer d.Leave()
+	s, err := d.ctx.begin()
+	if err != nil {
+		return 0, err
+	}
+	defer s.end()
+	if st := s.call(cuMemGetInfo, s.result(0), s.result(1)); st != success {
+		return 0, d.judge(st)
+	}
+	return int64(s.out[0]), nil
+}
+
 // Commands begins a recording.
 func (d *device) Commands() gpu.Commands { return &commands{recordings.Begin(d)} }
 

@@ -32,6 +32,7 @@ const (
 	cuDevicePrimaryCtxRelease
 	cuCtxPushCurrent
 	cuCtxPopCurrent
+	cuMemGetInfo
 	cuMemAlloc
 	cuMemFree
 	cuMemHostAlloc
@@ -73,6 +74,7 @@ var functionNames = [functionCount]string{
 	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease_v2",
 	cuCtxPushCurrent:          "cuCtxPushCurrent_v2",
 	cuCtxPopCurrent:           "cuCtxPopCurrent_v2",
+	cuMemGetInfo:              "cuMemGetInfo_v2",
 	cuMemAlloc:                "cuMemAlloc_v2",
 	cuMemFree:                 "cuMemFree_v2",
 	cuMemHostAlloc:            "cuMemHostAlloc",
@@ -105,13 +107,17 @@ const (
 	success              status = 0
 	errorInvalidValue    status = 1
 	errorOutOfMemory     status = 2
+	errorStubLibrary     status = 34
 	errorNoDevice        status = 100
 	errorNoBinary        status = 209
 	errorInvalidPTX      status = 218
 	errorUnsupportedPTX  status = 222
 	errorNotReady        status = 600
 	errorLaunchResources status = 701
+	errorSystem          status = 304
+	errorNotPermitted    status = 800
 	errorNotSupported    status = 801
+	errorSystemNotReady  status = 802
 	errorMismatch        status = 803
 	errorInvalidContext  status = 201
 	errorContextGone     status = 709
@@ -137,27 +143,31 @@ func newDriver(paths []string) (*driver, error) {
 	}
 	d := new(driver)
 	d.sessions.New = func() any { return &session{drv: d} }
-	d.fn[cuInit], err = purego.Dlsym(library, "cuInit")
-	if err == nil {
-		d.fn[cuDriverGetVersion], err = purego.Dlsym(library, "cuDriverGetVersion")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cuda: the library is no NVIDIA driver: %w", err)
+	for _, f := range []function{cuInit, cuDriverGetVersion, cuGetErrorName, cuGetErrorString} {
+		if d.fn[f], err = purego.Dlsym(library, functionNames[f]); err != nil {
+			return nil, fmt.Errorf("cuda: the library is no NVIDIA driver: %w", err)
+		}
 	}
 	s := d.bare()
 	defer s.endBare()
-	if st := s.call(cuDriverGetVersion, s.result(0)); st == success {
-		d.version = int(int32(s.out[0]))
+	starts := func(st status) error {
+		if st == success {
+			return nil
+		}
+		return fmt.Errorf("cuda: the NVIDIA driver does not start: %w%s", d.describe(st), hint(st))
 	}
-	if d.version < minDriver {
+	if err := starts(s.call(cuDriverGetVersion, s.result(0))); err != nil {
+		return nil, err
+	}
+	if d.version = int(int32(s.out[0])); d.version < minDriver {
 		return nil, fmt.Errorf("cuda: the NVIDIA driver is too old: it is for CUDA %s, CUDA %s (driver 525) or later is needed",
 			versionText(d.version), versionText(minDriver))
 	}
+	if err := starts(s.call(cuInit, 0)); err != nil {
+		return nil, err
+	}
 	if err := symbols(library, functionNames[:], d.fn[:]); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
-	}
-	if st := s.call(cuInit, 0); st != success {
-		return nil, fmt.Errorf("cuda: the NVIDIA driver does not start: %w%s", d.describe(st), hint(st))
 	}
 	return d, nil
 }
@@ -165,8 +175,14 @@ func newDriver(paths []string) (*driver, error) {
 // hint says what usually is behind a driver that does not start.
 func hint(st status) string {
 	switch st {
+	case errorStubLibrary:
+		return " (this libcuda is the toolkit's stub for linking: take its folder out of LD_LIBRARY_PATH)"
 	case errorNoDevice:
 		return " (no GPU, CUDA_VISIBLE_DEVICES hides it, or there is no permission for /dev/nvidia*)"
+	case errorSystem, errorNotPermitted:
+		return " (no permission for /dev/nvidia*, or the container has not been given the devices)"
+	case errorSystemNotReady:
+		return " (machines with NVSwitch need the service nvidia-fabricmanager, of the driver's version)"
 	case errorMismatch:
 		return " (kernel module and library are of different versions: restart the machine after an update)"
 	}
@@ -177,9 +193,6 @@ func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) 
 
 // describe makes an error of a status.
 func (d *driver) describe(st status) error {
-	if d.fn[cuGetErrorString] == 0 {
-		return fmt.Errorf("CUDA error %d", st)
-	}
 	s := d.bare()
 	defer s.endBare()
 	name, text := "CUDA error", "unknown"

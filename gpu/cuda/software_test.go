@@ -151,7 +151,8 @@ func TestDriversThatDoNotOpen(t *testing.T) {
 	}{
 		{"cuInit", errorNoDevice, "no permission for /dev/nvidia"},
 		{"cuInit", errorMismatch, "restart the machine"},
-		{"cuDriverGetVersion", 1, "too old"},
+		{"cuInit", errorSystemNotReady, "nvidia-fabricmanager"},
+		{"cuDriverGetVersion", errorStubLibrary, "LD_LIBRARY_PATH"},
 	} {
 		w.fail(row.function, 1, row.st)
 		_, err := newDriver([]string{lib})

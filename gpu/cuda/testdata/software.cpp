@@ -293,11 +293,30 @@ API int cuDevicePrimaryCtxRetain(long* c, int d) {
     return 0;
 }
 API int cuDevicePrimaryCtxRelease_v2(int) { count("context", -1); return 0; }
+API int cuCtxCreate_v2(long* c, unsigned, int d) {
+    BEGIN
+    static std::atomic<long> made{1000};
+    *c = made++;
+    current.push_back(*c);
+    count("context", 1);
+    return 0;
+}
+API int cuCtxDestroy_v2(long c) {
+    if (!current.empty() && current.back() == c) current.pop_back();
+    count("context", -1);
+    return 0;
+}
+API int cuCtxGetCurrent(long* c) { *c = current.empty() ? 0 : current.back(); return 0; }
 API int cuCtxPushCurrent_v2(long c) { BEGIN current.push_back(c); return 0; }
 API int cuCtxPopCurrent_v2(long* c) {
     if (current.empty()) return 201;
     *c = current.back();
     current.pop_back();
+    return 0;
+}
+API int cuMemGetInfo_v2(size_t* free, size_t* total) {
+    BEGIN_IN_CONTEXT
+    *total = device_limit, *free = device_limit - device_used;
     return 0;
 }
 API int cuMemAlloc_v2(void** p, size_t n) {
@@ -346,6 +365,8 @@ API int cuMemcpyAsync(void* d, const void* h, size_t n, Stream* s) {
     s->add([=] { memcpy(d, h, n); });
     return 0;
 }
+API int cuMemcpyHtoDAsync_v2(void* d, const void* h, size_t n, Stream* s) { return cuMemcpyAsync(d, h, n, s); }
+API int cuMemcpyDtoHAsync_v2(void* h, const void* d, size_t n, Stream* s) { return cuMemcpyAsync(h, d, n, s); }
 API int cuEventCreate(Event** e, unsigned) { BEGIN_IN_CONTEXT *e = new Event; count("event", 1); return 0; }
 API int cuEventDestroy_v2(Event* e) { delete e; count("event", -1); return broken(); }
 API int cuEventRecord(Event* e, Stream* s) {

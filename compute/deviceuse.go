@@ -1,0 +1,34 @@
+package compute
+
+import "context"
+
+// DeviceUse is what this process holds of a device's memory for columns and for kernels, in bytes where nothing else is
+// said. The memory of allocators is in their own Stats.
+type DeviceUse struct {
+	Columns int   // copies of buffers: what ToDevice and Batch.Keep made
+	Bytes   int64 // of these, and of those being made
+	Peak    int64 // the most that Bytes has been
+	Budget  int64 // of Bytes; see SetDeviceBudget
+	Evicted int64 // copies that others took the place of
+	Refused int64 // copies that were not made, since the budget had no room
+
+	Kernels int64 // what kernels hand to each other, on devices with memory of their own
+	Idle    int64 // kept for the next kernels
+}
+
+// DeviceUseOf tells what the context's device holds now. The error is gpu.ErrNoDevice where there is no device.
+func DeviceUseOf(ctx context.Context) (DeviceUse, error) {
+	dev, err := deviceOf(ctx)
+	if err != nil {
+		return DeviceUse{}, err
+	}
+	e := engineOf(dev)
+	s, p := &e.residents, &e.private
+	s.mu.Lock()
+	u := DeviceUse{Columns: len(s.byBuffer), Bytes: s.bytes, Peak: s.peak, Budget: s.budget, Evicted: s.evicted, Refused: s.refused}
+	s.mu.Unlock()
+	p.mu.Lock()
+	u.Kernels, u.Idle = p.used, p.idle
+	p.mu.Unlock()
+	return u, nil
+}

@@ -1,0 +1,7 @@
+package gpu
+
+// MemoryGauge is what devices with memory of their own offer beside Device.
+type MemoryGauge interface {
+	// FreeMemory is how many bytes of the device's memory nobody holds, this process or another.
+	FreeMemory() (int64, error)
+}
