@@ -62,6 +62,12 @@ type Event interface {
 	GPUTime() time.Duration
 }
 
+// Timestamps is an ability of the events of devices whose clock is the host's monotonic one (Metal's are).
+type Timestamps interface {
+	// Timestamps are when the device began and ended the work, both 0 where it cannot tell; valid after a successful Wait.
+	Timestamps() (start, end time.Duration)
+}
+
 // Buffer is memory commands can name.
 type Buffer interface {
 	// Host is the memory as the CPU sees it, nil for Private places.

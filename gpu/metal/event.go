@@ -122,20 +122,28 @@ func (e *event) Finish() {
 // GPUTime is what the command buffer took on the device. It can be asked for until 32 later commits have run; after
 // that it is 0 unless it was asked for before.
 func (e *event) GPUTime() time.Duration {
-	if t := e.gpuTime.Load(); t != 0 || e.slot == nil {
+	if t := e.gpuTime.Load(); t != 0 {
 		return time.Duration(t)
+	}
+	start, end := e.Timestamps()
+	e.gpuTime.Store(int64(end - start))
+	return end - start
+}
+
+// Timestamps implements [gpu.Timestamps]; like GPUTime it can be asked for until 32 later commits have run.
+func (e *event) Timestamps() (start, end time.Duration) {
+	if e.slot == nil {
+		return 0, 0
 	}
 	s := e.dev.rt.begin()
 	defer s.end()
 	command := e.slot.commandOf(s, e)
 	if command == 0 {
-		return 0
+		return 0, 0
 	}
 	defer s.release(command)
 	s.send(command, selWaitUntilCompleted) // the times follow the event
-	start := s.rt.double(uintptr(command), s.rt.sel[selGPUStart])
-	end := s.rt.double(uintptr(command), s.rt.sel[selGPUEnd])
-	t := max(int64((end-start)*1e9), 0)
-	e.gpuTime.Store(t)
-	return time.Duration(t)
+	start = time.Duration(s.rt.double(uintptr(command), s.rt.sel[selGPUStart]) * 1e9)
+	end = time.Duration(s.rt.double(uintptr(command), s.rt.sel[selGPUEnd]) * 1e9)
+	return start, max(end, start)
 }

@@ -29,7 +29,8 @@ const (
 )
 
 // patterns are the packages that are checked; those that they import come along.
-var patterns = []string{"./gpu/metal/darwinkit", "./examples/macdriver", darwinkit + "/macos/metal", darwinkit + "/macos/foundation"}
+var patterns = []string{"./gpu/metal/darwinkit", "./examples/macdriver", "./bench/completion",
+	darwinkit + "/macos/metal", darwinkit + "/macos/foundation", darwinkit + "/macos/coreml"}
 
 // listed is what go list says about a package.
 type listed struct {

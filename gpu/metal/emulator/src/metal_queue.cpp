@@ -164,6 +164,9 @@ void QueueState::advance(CommandBuffer* b) {
     auto& op = s.operations[s.next];
     if (!check_in_use(s, op.event))
         return;
+    // Before anybody can see the operation's effect: who sees the end sees it at its time or later.
+    if (op.kind == Operation::kSignal)
+        s.end_time = seconds_now();
     switch (op.kind) {
     case Operation::kPass:
         if (op.pass->executed)
@@ -236,10 +239,12 @@ void QueueState::wait_for_event(CommandBufferState& s, const Operation& op) {
 
 void QueueState::finish(CommandBuffer* b) {
     auto& s = *b->state;
-    s.end_time = seconds_now();
+    double now = seconds_now();
+    if (s.operations.empty() || s.operations.back().kind != Operation::kSignal || s.failed)
+        s.end_time = now;
     std::lock_guard<std::mutex> lock(mutex_);
     committed_.pop_front();
-    completions_.push_back({s.end_time + (double)option(Option::StatusLagUs) * 1e-6, b});
+    completions_.push_back({now + (double)option(Option::StatusLagUs) * 1e-6, b});
 }
 
 void QueueState::complete(CommandBuffer* b) {
