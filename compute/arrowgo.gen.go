@@ -271,16 +271,6 @@ func Cast(ex Expression, dt arrow.DataType) Expression {
 	return ac.Cast(ex, dt)
 }
 
-// CastArray is a convenience function for casting an Array to another type.
-func CastArray(ctx context.Context, val arrow.Array, opts *CastOptions) (arrow.Array, error) {
-	return ac.CastArray(ctx, val, opts)
-}
-
-// CastDatum is a convenience function for casting a Datum to another type.
-func CastDatum(ctx context.Context, val Datum, opts *CastOptions) (Datum, error) {
-	return ac.CastDatum(ctx, val, opts)
-}
-
 // CastFromExtension is arrow-go's compute.CastFromExtension.
 func CastFromExtension(ctx *exec.KernelCtx, batch *exec.ExecSpan, out *exec.ExecResult) error {
 	return ac.CastFromExtension(ctx, batch, out)
@@ -294,12 +284,6 @@ func CastList[SrcOffsetT int32 | int64, DestOffsetT int32 | int64](ctx *exec.Ker
 // CastStruct is arrow-go's compute.CastStruct.
 func CastStruct(ctx *exec.KernelCtx, batch *exec.ExecSpan, out *exec.ExecResult) error {
 	return ac.CastStruct(ctx, batch, out)
-}
-
-// CastToType is a convenience function equivalent to calling CastArray(ctx,
-// val, compute.SafeCastOptions(toType))
-func CastToType(ctx context.Context, val arrow.Array, toType arrow.DataType) (arrow.Array, error) {
-	return ac.CastToType(ctx, val, toType)
 }
 
 // CeilTemporal is arrow-go's compute.CeilTemporal.

@@ -23,6 +23,8 @@ type optionsKey struct {
 	minCount  uint32
 	mode      uint8 // of count, or of the filter
 	nanIsNull bool
+	to        arrow.Type // of a cast
+	forgives  uint8
 }
 
 // optionsKind is the type of options; none were given where it is 0.
@@ -33,6 +35,7 @@ const (
 	countKind
 	filterKind
 	nullKind
+	castKind
 )
 
 // keyOfOptions is the key of options, if they are the engine's.
@@ -55,6 +58,10 @@ func keyOfOptions(opts FunctionOptions) (optionsKey, bool) {
 	case *NullOptions:
 		if o != nil {
 			return optionsKey{kind: nullKind, nanIsNull: o.NanIsNull}, true
+		}
+	case *CastOptions:
+		if o != nil && o.ToType != nil && castable(o.ToType) {
+			return optionsKey{kind: castKind, to: o.ToType.ID(), forgives: uint8(btoi(o.AllowIntOverflow) | btoi(o.AllowFloatTruncate)<<1)}, true
 		}
 	}
 	return optionsKey{}, false

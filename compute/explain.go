@@ -70,6 +70,9 @@ func Explain(ctx context.Context, name string, opts FunctionOptions, args ...Dat
 		return d, err
 	}
 	c.choose(ctx, args, &d)
+	if c.passes {
+		d.Device = arrowName
+	}
 	return d, nil
 }
 

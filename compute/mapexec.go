@@ -38,6 +38,9 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.Ar
 	}
 	if m.status != 0 {
 		m.release()
+		if o.fail != nil {
+			return nil, o.fail(p, o, r)
+		}
 		return nil, statusError(m.status)
 	}
 	return m.data(), nil

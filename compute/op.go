@@ -19,7 +19,9 @@ type op struct {
 	cpu   blockKernels // always there: the fallback and the oracle
 	gpu   msl.Expr     // the same in MSL; an empty Value means CPU only
 	cross crossClass
-	doc   ac.FunctionDoc
+	// fail words the error of a run whose kernel reported one; nil: the status says it all.
+	fail func(p *plan, o *op, r *run) error
+	doc  ac.FunctionDoc
 }
 
 // typeRule says how a function computes over inputs of the given types. errNoKernel hands the call to arrow-go.

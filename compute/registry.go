@@ -55,6 +55,7 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 		add(a.function(), a.name)
 	}
 	add(filterFunction(), "filter", "array_filter")
+	add(castFunction(), "cast")
 	// resolve closes over the function it belongs to
 	for _, f := range own {
 		g := f.(*function)

@@ -32,4 +32,6 @@ func FuzzMap(f *testing.F) { fuzz(f, mapFunctions...) }
 
 func FuzzAggregate(f *testing.F) { fuzz(f, aggregateFunctions...) }
 
+func FuzzCast(f *testing.F) { fuzz(f, "cast") }
+
 func FuzzFilter(f *testing.F) { fuzz(f, "filter", "array_filter") }

@@ -20,6 +20,7 @@ import (
 //	neg_wrap, abs_wrap(a), neg_checked, abs_checked(a, bad)
 //	is_nan(a)                                       false for integers and bool
 //	order_key(a)                                    a ulong that orders like a, -0 below +0
+//	cast_wrap(a), cast_checked(a, bad)              a as the result's type: see casts
 //
 // Files named after a class of types are instantiated for each type. In them T is the type, U the unsigned type of its
 // width, W the unsigned type that sums are made in, P the type of products, MIN the smallest value and sf_ the prefix
@@ -131,6 +132,9 @@ func available(k Key) []chunk {
 	list = append(list, instantiate(k.In)...)
 	if k.Out != k.In {
 		list = append(list, instantiate(k.Out)...)
+	}
+	if k.Skeleton == Map {
+		list = append(list, casts(k.In, k.Out)...)
 	}
 	return list
 }

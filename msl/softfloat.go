@@ -17,6 +17,8 @@ package msl
 //	ulong sf64_from_i128(long hi, ulong lo)
 //	ulong sf64_from_float_bits(uint a)
 //	uint  sf64_to_float_bits(ulong a)
+//	long  sf64_to_long(ulong a)          and ulong sf64_to_ulong(ulong a)
+//	uint  sf32_from_long(long x)         and uint sf32_from_ulong(ulong x)
 //	uint  sf32_add(uint a, uint b)       and sf32_sub, sf32_mul, sf32_div
 //	uint  sf32_sqrt(uint a)
 //
@@ -26,7 +28,8 @@ package msl
 // integers, -0 below +0 and NaNs outside the infinities on their sign's side.
 // A NaN result is some quiet NaN: its sign and payload mean nothing. Overflow
 // gives an infinity, division by zero an infinity or NaN, the square root of a
-// number below zero a NaN and that of -0 is -0; nothing fails.
+// number below zero a NaN and that of -0 is -0; nothing fails. Integers lose
+// the fraction; beyond their limits they are the nearer one, and NaN is 0.
 //
 // The text stands after the device's prelude (metal_stdlib or the equivalent
 // for NVRTC and g++), of which it uses uint, ulong, clz(uint) and as_type.

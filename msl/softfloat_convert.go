@@ -42,6 +42,34 @@ static inline uint sf64_to_float_bits(ulong a) {
     uint up = (uint)(((sig & below) + (below >> 1) + ((sig >> 40) & 1ul)) >> 40);
     return sign | (((uint)(e - 1) << 23) + (uint)(sig >> 40) + up);
 }
+
+static inline ulong sf64_to_ulong(ulong a) {
+    int e = (int)(a >> 52) - 1075;
+    if (sf64_isnan(a) || (a & SF64_SIGN) != 0ul || e < -52) return 0ul;
+    if (e > 11) return ~0ul;
+    ulong sig = (a & SF64_FRAC) | SF64_HIDDEN;
+    return e < 0 ? sig >> (uint)-e : sig << (uint)e;
+}
+
+static inline long sf64_to_long(ulong a) {
+    ulong m = sf64_to_ulong(a & ~SF64_SIGN);
+    if ((a & SF64_SIGN) == 0ul) return (long)(m < SF64_SIGN ? m : SF64_SIGN - 1ul);
+    return (long)(0ul - (m < SF64_SIGN ? m : SF64_SIGN));
+}
+
+static inline uint sf32_from_ulong(ulong x) {
+    if (x == 0ul) return 0u;
+    uint n = sf64_clz(x);
+    ulong sig = x << n;
+    ulong below = (1ul << 40) - 1ul;
+    uint up = (uint)(((sig & below) + (below >> 1) + ((sig >> 40) & 1ul)) >> 40);
+    return ((189u - n) << 23) + (uint)(sig >> 40) + up;
+}
+
+static inline uint sf32_from_long(long x) {
+    uint sign = x < 0 ? 0x80000000u : 0u;
+    return sign | sf32_from_ulong(x < 0 ? 0ul - (ulong)x : (ulong)x);
+}
 `
 
 // softArith32 is binary32 arithmetic in native float wherever nothing can be

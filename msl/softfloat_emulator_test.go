@@ -28,6 +28,7 @@ var (
 			" (ulong)(sf64_total_key(a) < sf64_total_key(b)) << 4",
 		"sf64_from_long((long)a)", "sf64_from_ulong(a)", "sf64_from_float_bits((uint)a)", "(ulong)sf64_to_float_bits(a)",
 		"sf64_from_u128(a, b)", "sf64_from_i128((long)a, b)", "sf64_sqrt(a)",
+		"(ulong)sf64_to_long(a)", "sf64_to_ulong(a)", "(ulong)sf32_from_long((long)a)", "(ulong)sf32_from_ulong(a)",
 	}
 	softColumns32 = []string{"sf32_add(a, b)", "sf32_sub(a, b)", "sf32_mul(a, b)", "sf32_div(a, b)", "sf32_sqrt(a)"}
 	// What the device's own float makes of the operands: it flushes subnormals.

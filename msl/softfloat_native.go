@@ -50,6 +50,27 @@ static inline ulong sf64_from_float_bits(uint a) {
 static inline uint sf64_to_float_bits(ulong a) {
     return as_type<uint>((float)as_type<double>(a));
 }
+
+static inline ulong sf64_to_ulong(ulong a) {
+    double x = as_type<double>(a);
+    if (!(x >= 1.0)) return 0ul;
+    return x < 18446744073709551616.0 ? (ulong)x : ~0ul;
+}
+
+static inline long sf64_to_long(ulong a) {
+    double x = as_type<double>(a);
+    if (x >= 9223372036854775808.0) return (long)(SF64_SIGN - 1ul);
+    if (x < -9223372036854775808.0) return (long)SF64_SIGN;
+    return x == x ? (long)x : 0l;
+}
+
+static inline uint sf32_from_ulong(ulong x) {
+    return as_type<uint>((float)x);
+}
+
+static inline uint sf32_from_long(long x) {
+    return as_type<uint>((float)x);
+}
 `
 
 // softNative32 is binary32 arithmetic where float keeps subnormals.

@@ -70,6 +70,10 @@ static void flush_subnormals() {
         r[9] = sf64_from_u128(a, b);                                          \
         r[10] = sf64_from_i128((long)a, b);                                   \
         r[11] = sf64_sqrt(a);                                                 \
+        r[12] = (ulong)sf64_to_long(a);                                       \
+        r[13] = sf64_to_ulong(a);                                             \
+        r[14] = sf32_from_long((long)a);                                      \
+        r[15] = sf32_from_ulong(a);                                           \
     }
 #define RESULTS32(ns)                                                         \
     static void ns##_results32(uint a, uint b, uint* r) {                     \
@@ -97,7 +101,7 @@ int main(int argc, char** argv) {
     if (argc != 4) return 2;
     bool soft = !strcmp(argv[1], "soft");
     if (!strcmp(argv[3], "flush")) flush_subnormals();
-    if (!strcmp(argv[2], "64")) return serve<ulong, 12>(soft ? soft_results64 : native_results64);
+    if (!strcmp(argv[2], "64")) return serve<ulong, 16>(soft ? soft_results64 : native_results64);
     return serve<uint, 5>(soft ? soft_results32 : native_results32);
 }
 `

@@ -27,7 +27,7 @@ type softOracle struct {
 var softOracle64 = softOracle{
 	format: softBinary64,
 	names: []string{"add", "sub", "mul", "div", "compare", "from_long", "from_ulong",
-		"from_float_bits", "to_float_bits", "from_u128", "from_i128", "sqrt"},
+		"from_float_bits", "to_float_bits", "from_u128", "from_i128", "sqrt", "to_long", "to_ulong", "float_of_long", "float_of_ulong"},
 	results: func(p softPair, want []uint64) {
 		a, b := math.Float64frombits(p.a), math.Float64frombits(p.b)
 		want[0] = math.Float64bits(a + b)
@@ -42,6 +42,10 @@ var softOracle64 = softOracle{
 		want[9] = softWide(new(big.Int).SetUint64(p.a), p.b)
 		want[10] = softWide(big.NewInt(int64(p.a)), p.b)
 		want[11] = math.Float64bits(math.Sqrt(a))
+		want[12] = uint64(softTruncate(a, -0x1p63, 0x1p63-1).Int64())
+		want[13] = softTruncate(a, 0, 0x1p64-1).Uint64()
+		want[14] = uint64(math.Float32bits(float32(int64(p.a))))
+		want[15] = uint64(math.Float32bits(float32(p.a)))
 	},
 }
 
@@ -56,6 +60,29 @@ var softOracle32 = softOracle{
 		want[3] = uint64(math.Float32bits(a / b))
 		want[4] = uint64(math.Float32bits(float32(math.Sqrt(float64(a)))))
 	},
+}
+
+// softTruncate is the integer next to a on the way to zero, within limits; low and high are exact as written.
+func softTruncate(a, low float64, high big.Word) *big.Int {
+	least, most := new(big.Int), new(big.Int).SetUint64(uint64(high))
+	big.NewFloat(low).Int(least)
+	switch {
+	case a != a:
+		return new(big.Int)
+	case math.IsInf(a, 1):
+		return most
+	case math.IsInf(a, -1):
+		return least
+	}
+	whole := new(big.Int)
+	big.NewFloat(a).Int(whole)
+	if whole.Cmp(least) < 0 {
+		return least
+	}
+	if whole.Cmp(most) > 0 {
+		return most
+	}
+	return whole
 }
 
 // softCompare packs lt, le, eq, isnan(a) and the order of the total keys.
@@ -88,9 +115,9 @@ func (o softOracle) equal(i int, got, want uint64) bool {
 	}
 	f := o.format
 	switch o.names[i] {
-	case "compare":
+	case "compare", "to_long", "to_ulong":
 		return false
-	case "to_float_bits":
+	case "to_float_bits", "float_of_long", "float_of_ulong":
 		f = softBinary32
 	}
 	inf := uint64(f.special()) << f.frac

@@ -53,6 +53,9 @@ func Text(k Key) (name, text string, err error) {
 func Canonical(k Key) Key {
 	switch k.Skeleton {
 	case Map:
+		if k.Op == OpCast {
+			k = canonicalCast(k)
+		}
 		if !k.In.float() && !k.Out.float() {
 			k.Caps = 0
 		}

@@ -18,7 +18,7 @@ func Fuzz(t *testing.T, ctx context.Context, functions []string, data []byte) {
 		nulls:   full.nulls[rng.IntN(len(full.nulls))],
 		flavour: flavour(rng.IntN(len(flavours))),
 		shape:   shapes[rng.IntN(len(shapes))],
-		option:  rng.IntN(full.options),
+		option:  rng.IntN(max(full.options, len(row.Options))),
 	}
 	t.Logf("%s/%s", row.Name, c.name())
 	p := pathOf(t, ctx)

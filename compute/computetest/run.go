@@ -191,6 +191,8 @@ func (c *Case) excuses() []string {
 		}
 	case c.row.Name == "is_null", c.row.Name == "is_not_null", c.row.Name == "count":
 		out = append(out, "no validity bitmap")
+	case c.row.Name == "cast":
+		out = append(out, "shares the argument's memory", "no kernel of ours")
 	case isDictionary(first) || !arrow.TypeEqual(first, last) || isTime(first) || isDate(first) || isDuration(first):
 		out = append(out, "needs a cast", "no kernel of ours")
 	case c.row.Name == "is_nan_propagate" && !isFloat(first), isString(first), isString(last):

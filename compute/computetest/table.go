@@ -82,6 +82,8 @@ var Table = []Row{
 	{Name: "any", Types: bools1, Options: aggregateOptions, Oracle: decided(true)},
 	{Name: "all", Types: bools1, Options: aggregateOptions, Oracle: decided(false)},
 
+	{Name: "cast", Types: castTypes, Options: castOptions, Oracle: cast},
+
 	{Name: "filter", Types: moveTypes, Options: filterOptions, Oracle: selected},
 	{Name: "array_filter", Types: masked(i64), Options: filterOptions, Oracle: selected},
 }

@@ -47,6 +47,8 @@ type Case struct {
 	Args      []Payload       `json:"args"`
 	Expect    Payload         `json:"expect"`
 	Tolerance string          `json:"tolerance"`
+	// PlatformDefined answers follow no rule but that of the processor that made them.
+	PlatformDefined bool `json:"platform_defined"`
 
 	// Table.filter only: a mask's null selection, or an expression for a mask.
 	NullSelection string          `json:"null_selection_behavior"`

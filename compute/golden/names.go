@@ -28,5 +28,7 @@ var names = map[string]string{
 
 	"is_null": "is_null", "is_valid": "is_not_null", "is_nan": "is_nan_propagate",
 
+	"cast": "cast",
+
 	"filter": "filter", "array_filter": "array_filter", "Table.filter": "filter",
 }

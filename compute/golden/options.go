@@ -1,8 +1,12 @@
 package golden
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/broadhead-go/broadhead/compute"
 )
@@ -15,6 +19,14 @@ type optionValues struct {
 	Mode          string `json:"mode"`
 	NanIsNull     bool   `json:"nan_is_null"`
 	NullSelection string `json:"null_selection_behavior"`
+
+	ToType               []byte `json:"to_type_ipc"`
+	AllowIntOverflow     bool   `json:"allow_int_overflow"`
+	AllowTimeTruncate    bool   `json:"allow_time_truncate"`
+	AllowTimeOverflow    bool   `json:"allow_time_overflow"`
+	AllowDecimalTruncate bool   `json:"allow_decimal_truncate"`
+	AllowFloatTruncate   bool   `json:"allow_float_truncate"`
+	AllowInvalidUTF8     bool   `json:"allow_invalid_utf8"`
 }
 
 var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, error){
@@ -30,6 +42,14 @@ var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, erro
 	},
 	"NullOptions": func(v optionValues) (compute.FunctionOptions, error) {
 		return &compute.NullOptions{NanIsNull: v.NanIsNull}, nil
+	},
+	"CastOptions": func(v optionValues) (compute.FunctionOptions, error) {
+		to, err := v.castTarget()
+		return &compute.CastOptions{
+			ToType: to, AllowIntOverflow: v.AllowIntOverflow, AllowTimeTruncate: v.AllowTimeTruncate,
+			AllowTimeOverflow: v.AllowTimeOverflow, AllowDecimalTruncate: v.AllowDecimalTruncate,
+			AllowFloatTruncate: v.AllowFloatTruncate, AllowInvalidUtf8: v.AllowInvalidUTF8,
+		}, err
 	},
 	"FilterOptions": func(v optionValues) (compute.FunctionOptions, error) {
 		return filterOptions(v.NullSelection)
@@ -50,6 +70,34 @@ func filterOptions(selection string) (compute.FunctionOptions, error) {
 		return &compute.FilterOptions{NullSelection: compute.SelectionEmitNulls}, nil
 	}
 	return nil, fmt.Errorf("null selection %q", selection)
+}
+
+// castTarget is the type that a cast is to give.
+func (v *optionValues) castTarget() (arrow.DataType, error) {
+	r, err := ipc.NewReader(bytes.NewReader(v.ToType))
+	if err != nil {
+		return nil, fmt.Errorf("to_type_ipc: %w", err)
+	}
+	defer r.Release()
+	return r.Schema().Field(0).Type, nil
+}
+
+// foreignCast says that a cast is not one between numbers and Bool, which is what the engine claims, or that its answer
+// is the machine's that made the cases.
+func (c *Case) foreignCast() bool {
+	var v optionValues
+	if c.Function != "cast" || json.Unmarshal(c.Options, &v) != nil {
+		return false
+	}
+	to, err := v.castTarget()
+	if err != nil {
+		return false
+	}
+	from, err := c.Args[0].columnType()
+	number := func(t arrow.DataType) bool {
+		return t != nil && (t.ID() == arrow.BOOL || arrow.IsPrimitive(t.ID()) && supported(t) && t.ID() <= arrow.FLOAT64)
+	}
+	return c.PlatformDefined || err == nil && !(number(from) && number(to))
 }
 
 // options returns nil for a call without options.

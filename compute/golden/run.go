@@ -61,6 +61,9 @@ func (c *Case) failure() (Outcome, error) {
 			return Unsupported, nil
 		}
 	}
+	if c.foreignCast() {
+		return Unsupported, nil
+	}
 	return Failed, nil
 }
 

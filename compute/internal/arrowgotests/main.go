@@ -26,7 +26,7 @@ import (
 
 // defaultFiles test the functions that this module implements itself.
 const defaultFiles = "scalar_compare_test.go,arithmetic_test.go,scalar_bool_test.go," +
-	"vector_selection_test.go,selection_filter_record_batch_test.go"
+	"vector_selection_test.go,selection_filter_record_batch_test.go,cast_test.go"
 
 // exclusion is a test that cannot hold here, and why.
 type exclusion struct{ test, reason string }

@@ -458,3 +458,297 @@ func arithDivCheckedF64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Point
 
 //go:noescape
 func arithDivCheckedF64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32I64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32I64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32U64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32U64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32F64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32F64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64CheckedAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64CheckedStreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64F32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64F32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)

@@ -452,3 +452,297 @@ func arithDivCheckedF64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Poi
 
 //go:noescape
 func arithDivCheckedF64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32I64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32I64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32U64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI32F64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64I32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64U64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castI64F64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32I64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32U64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32U64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU32F64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64I64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64U32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castU64F64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32I64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32U64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32F64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF32F64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64I64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U32CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64CheckedAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64U64CheckedStreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64F32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func castF64F32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)

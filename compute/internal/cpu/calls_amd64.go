@@ -775,3 +775,413 @@ func callArith(kernel int, dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointe
 	}
 	panic(noKernel)
 }
+
+// callCast converts n rows, a multiple of 64, and returns zero if the result is sure
+// to be right. kernel is the kind of src times kindCount plus that of dst, plus
+// castChecked if what does not survive counts as wrong, plus castStream for
+// stores past the cache; dst then starts at a multiple of 64.
+//
+//go:noinline
+func callCast(kernel int, dst unsafe.Pointer, src unsafe.Pointer, n int) uint64 {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 2*kindCount + 3:
+			return castI32I64AVX512(dst, src, n)
+		case castStream + 2*kindCount + 3:
+			return castI32I64StreamAVX512(dst, src, n)
+		case castChecked + 2*kindCount + 6:
+			return castI32U32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 2*kindCount + 6:
+			return castI32U32CheckedStreamAVX512(dst, src, n)
+		case 2*kindCount + 7:
+			return castI32U64AVX512(dst, src, n)
+		case castStream + 2*kindCount + 7:
+			return castI32U64StreamAVX512(dst, src, n)
+		case castChecked + 2*kindCount + 7:
+			return castI32U64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 2*kindCount + 7:
+			return castI32U64CheckedStreamAVX512(dst, src, n)
+		case 2*kindCount + 8:
+			return castI32F32AVX512(dst, src, n)
+		case castStream + 2*kindCount + 8:
+			return castI32F32StreamAVX512(dst, src, n)
+		case castChecked + 2*kindCount + 8:
+			return castI32F32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 2*kindCount + 8:
+			return castI32F32CheckedStreamAVX512(dst, src, n)
+		case 2*kindCount + 9:
+			return castI32F64AVX512(dst, src, n)
+		case castStream + 2*kindCount + 9:
+			return castI32F64StreamAVX512(dst, src, n)
+		case 3*kindCount + 2:
+			return castI64I32AVX512(dst, src, n)
+		case castStream + 3*kindCount + 2:
+			return castI64I32StreamAVX512(dst, src, n)
+		case castChecked + 3*kindCount + 2:
+			return castI64I32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 3*kindCount + 2:
+			return castI64I32CheckedStreamAVX512(dst, src, n)
+		case 3*kindCount + 6:
+			return castI64U32AVX512(dst, src, n)
+		case castStream + 3*kindCount + 6:
+			return castI64U32StreamAVX512(dst, src, n)
+		case castChecked + 3*kindCount + 6:
+			return castI64U32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 3*kindCount + 6:
+			return castI64U32CheckedStreamAVX512(dst, src, n)
+		case castChecked + 3*kindCount + 7:
+			return castI64U64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 3*kindCount + 7:
+			return castI64U64CheckedStreamAVX512(dst, src, n)
+		case 3*kindCount + 8:
+			return castI64F32AVX512(dst, src, n)
+		case castStream + 3*kindCount + 8:
+			return castI64F32StreamAVX512(dst, src, n)
+		case castChecked + 3*kindCount + 8:
+			return castI64F32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 3*kindCount + 8:
+			return castI64F32CheckedStreamAVX512(dst, src, n)
+		case 3*kindCount + 9:
+			return castI64F64AVX512(dst, src, n)
+		case castStream + 3*kindCount + 9:
+			return castI64F64StreamAVX512(dst, src, n)
+		case castChecked + 3*kindCount + 9:
+			return castI64F64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 3*kindCount + 9:
+			return castI64F64CheckedStreamAVX512(dst, src, n)
+		case castChecked + 6*kindCount + 2:
+			return castU32I32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 6*kindCount + 2:
+			return castU32I32CheckedStreamAVX512(dst, src, n)
+		case 6*kindCount + 3:
+			return castU32I64AVX512(dst, src, n)
+		case castStream + 6*kindCount + 3:
+			return castU32I64StreamAVX512(dst, src, n)
+		case 6*kindCount + 7:
+			return castU32U64AVX512(dst, src, n)
+		case castStream + 6*kindCount + 7:
+			return castU32U64StreamAVX512(dst, src, n)
+		case 6*kindCount + 8:
+			return castU32F32AVX512(dst, src, n)
+		case castStream + 6*kindCount + 8:
+			return castU32F32StreamAVX512(dst, src, n)
+		case castChecked + 6*kindCount + 8:
+			return castU32F32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 6*kindCount + 8:
+			return castU32F32CheckedStreamAVX512(dst, src, n)
+		case 6*kindCount + 9:
+			return castU32F64AVX512(dst, src, n)
+		case castStream + 6*kindCount + 9:
+			return castU32F64StreamAVX512(dst, src, n)
+		case 7*kindCount + 2:
+			return castU64I32AVX512(dst, src, n)
+		case castStream + 7*kindCount + 2:
+			return castU64I32StreamAVX512(dst, src, n)
+		case castChecked + 7*kindCount + 2:
+			return castU64I32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 7*kindCount + 2:
+			return castU64I32CheckedStreamAVX512(dst, src, n)
+		case castChecked + 7*kindCount + 3:
+			return castU64I64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 7*kindCount + 3:
+			return castU64I64CheckedStreamAVX512(dst, src, n)
+		case 7*kindCount + 6:
+			return castU64U32AVX512(dst, src, n)
+		case castStream + 7*kindCount + 6:
+			return castU64U32StreamAVX512(dst, src, n)
+		case castChecked + 7*kindCount + 6:
+			return castU64U32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 7*kindCount + 6:
+			return castU64U32CheckedStreamAVX512(dst, src, n)
+		case 7*kindCount + 8:
+			return castU64F32AVX512(dst, src, n)
+		case castStream + 7*kindCount + 8:
+			return castU64F32StreamAVX512(dst, src, n)
+		case castChecked + 7*kindCount + 8:
+			return castU64F32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 7*kindCount + 8:
+			return castU64F32CheckedStreamAVX512(dst, src, n)
+		case 7*kindCount + 9:
+			return castU64F64AVX512(dst, src, n)
+		case castStream + 7*kindCount + 9:
+			return castU64F64StreamAVX512(dst, src, n)
+		case castChecked + 7*kindCount + 9:
+			return castU64F64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 7*kindCount + 9:
+			return castU64F64CheckedStreamAVX512(dst, src, n)
+		case 8*kindCount + 2:
+			return castF32I32AVX512(dst, src, n)
+		case castStream + 8*kindCount + 2:
+			return castF32I32StreamAVX512(dst, src, n)
+		case castChecked + 8*kindCount + 2:
+			return castF32I32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 8*kindCount + 2:
+			return castF32I32CheckedStreamAVX512(dst, src, n)
+		case 8*kindCount + 3:
+			return castF32I64AVX512(dst, src, n)
+		case castStream + 8*kindCount + 3:
+			return castF32I64StreamAVX512(dst, src, n)
+		case castChecked + 8*kindCount + 3:
+			return castF32I64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 8*kindCount + 3:
+			return castF32I64CheckedStreamAVX512(dst, src, n)
+		case 8*kindCount + 6:
+			return castF32U32AVX512(dst, src, n)
+		case castStream + 8*kindCount + 6:
+			return castF32U32StreamAVX512(dst, src, n)
+		case castChecked + 8*kindCount + 6:
+			return castF32U32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 8*kindCount + 6:
+			return castF32U32CheckedStreamAVX512(dst, src, n)
+		case 8*kindCount + 7:
+			return castF32U64AVX512(dst, src, n)
+		case castStream + 8*kindCount + 7:
+			return castF32U64StreamAVX512(dst, src, n)
+		case castChecked + 8*kindCount + 7:
+			return castF32U64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 8*kindCount + 7:
+			return castF32U64CheckedStreamAVX512(dst, src, n)
+		case 8*kindCount + 9:
+			return castF32F64AVX512(dst, src, n)
+		case castStream + 8*kindCount + 9:
+			return castF32F64StreamAVX512(dst, src, n)
+		case 9*kindCount + 2:
+			return castF64I32AVX512(dst, src, n)
+		case castStream + 9*kindCount + 2:
+			return castF64I32StreamAVX512(dst, src, n)
+		case castChecked + 9*kindCount + 2:
+			return castF64I32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 9*kindCount + 2:
+			return castF64I32CheckedStreamAVX512(dst, src, n)
+		case 9*kindCount + 3:
+			return castF64I64AVX512(dst, src, n)
+		case castStream + 9*kindCount + 3:
+			return castF64I64StreamAVX512(dst, src, n)
+		case castChecked + 9*kindCount + 3:
+			return castF64I64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 9*kindCount + 3:
+			return castF64I64CheckedStreamAVX512(dst, src, n)
+		case 9*kindCount + 6:
+			return castF64U32AVX512(dst, src, n)
+		case castStream + 9*kindCount + 6:
+			return castF64U32StreamAVX512(dst, src, n)
+		case castChecked + 9*kindCount + 6:
+			return castF64U32CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 9*kindCount + 6:
+			return castF64U32CheckedStreamAVX512(dst, src, n)
+		case 9*kindCount + 7:
+			return castF64U64AVX512(dst, src, n)
+		case castStream + 9*kindCount + 7:
+			return castF64U64StreamAVX512(dst, src, n)
+		case castChecked + 9*kindCount + 7:
+			return castF64U64CheckedAVX512(dst, src, n)
+		case castStream + castChecked + 9*kindCount + 7:
+			return castF64U64CheckedStreamAVX512(dst, src, n)
+		case 9*kindCount + 8:
+			return castF64F32AVX512(dst, src, n)
+		case castStream + 9*kindCount + 8:
+			return castF64F32StreamAVX512(dst, src, n)
+		}
+		panic(noKernel)
+	}
+	switch kernel {
+	case 2*kindCount + 3:
+		return castI32I64AVX2(dst, src, n)
+	case castStream + 2*kindCount + 3:
+		return castI32I64StreamAVX2(dst, src, n)
+	case castChecked + 2*kindCount + 6:
+		return castI32U32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 2*kindCount + 6:
+		return castI32U32CheckedStreamAVX2(dst, src, n)
+	case 2*kindCount + 7:
+		return castI32U64AVX2(dst, src, n)
+	case castStream + 2*kindCount + 7:
+		return castI32U64StreamAVX2(dst, src, n)
+	case castChecked + 2*kindCount + 7:
+		return castI32U64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 2*kindCount + 7:
+		return castI32U64CheckedStreamAVX2(dst, src, n)
+	case 2*kindCount + 8:
+		return castI32F32AVX2(dst, src, n)
+	case castStream + 2*kindCount + 8:
+		return castI32F32StreamAVX2(dst, src, n)
+	case castChecked + 2*kindCount + 8:
+		return castI32F32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 2*kindCount + 8:
+		return castI32F32CheckedStreamAVX2(dst, src, n)
+	case 2*kindCount + 9:
+		return castI32F64AVX2(dst, src, n)
+	case castStream + 2*kindCount + 9:
+		return castI32F64StreamAVX2(dst, src, n)
+	case 3*kindCount + 2:
+		return castI64I32AVX2(dst, src, n)
+	case castStream + 3*kindCount + 2:
+		return castI64I32StreamAVX2(dst, src, n)
+	case castChecked + 3*kindCount + 2:
+		return castI64I32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 3*kindCount + 2:
+		return castI64I32CheckedStreamAVX2(dst, src, n)
+	case 3*kindCount + 6:
+		return castI64U32AVX2(dst, src, n)
+	case castStream + 3*kindCount + 6:
+		return castI64U32StreamAVX2(dst, src, n)
+	case castChecked + 3*kindCount + 6:
+		return castI64U32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 3*kindCount + 6:
+		return castI64U32CheckedStreamAVX2(dst, src, n)
+	case castChecked + 3*kindCount + 7:
+		return castI64U64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 3*kindCount + 7:
+		return castI64U64CheckedStreamAVX2(dst, src, n)
+	case 3*kindCount + 8:
+		return castI64F32AVX2(dst, src, n)
+	case castStream + 3*kindCount + 8:
+		return castI64F32StreamAVX2(dst, src, n)
+	case castChecked + 3*kindCount + 8:
+		return castI64F32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 3*kindCount + 8:
+		return castI64F32CheckedStreamAVX2(dst, src, n)
+	case 3*kindCount + 9:
+		return castI64F64AVX2(dst, src, n)
+	case castStream + 3*kindCount + 9:
+		return castI64F64StreamAVX2(dst, src, n)
+	case castChecked + 3*kindCount + 9:
+		return castI64F64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 3*kindCount + 9:
+		return castI64F64CheckedStreamAVX2(dst, src, n)
+	case castChecked + 6*kindCount + 2:
+		return castU32I32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 6*kindCount + 2:
+		return castU32I32CheckedStreamAVX2(dst, src, n)
+	case 6*kindCount + 3:
+		return castU32I64AVX2(dst, src, n)
+	case castStream + 6*kindCount + 3:
+		return castU32I64StreamAVX2(dst, src, n)
+	case 6*kindCount + 7:
+		return castU32U64AVX2(dst, src, n)
+	case castStream + 6*kindCount + 7:
+		return castU32U64StreamAVX2(dst, src, n)
+	case 6*kindCount + 8:
+		return castU32F32AVX2(dst, src, n)
+	case castStream + 6*kindCount + 8:
+		return castU32F32StreamAVX2(dst, src, n)
+	case castChecked + 6*kindCount + 8:
+		return castU32F32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 6*kindCount + 8:
+		return castU32F32CheckedStreamAVX2(dst, src, n)
+	case 6*kindCount + 9:
+		return castU32F64AVX2(dst, src, n)
+	case castStream + 6*kindCount + 9:
+		return castU32F64StreamAVX2(dst, src, n)
+	case 7*kindCount + 2:
+		return castU64I32AVX2(dst, src, n)
+	case castStream + 7*kindCount + 2:
+		return castU64I32StreamAVX2(dst, src, n)
+	case castChecked + 7*kindCount + 2:
+		return castU64I32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 7*kindCount + 2:
+		return castU64I32CheckedStreamAVX2(dst, src, n)
+	case castChecked + 7*kindCount + 3:
+		return castU64I64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 7*kindCount + 3:
+		return castU64I64CheckedStreamAVX2(dst, src, n)
+	case 7*kindCount + 6:
+		return castU64U32AVX2(dst, src, n)
+	case castStream + 7*kindCount + 6:
+		return castU64U32StreamAVX2(dst, src, n)
+	case castChecked + 7*kindCount + 6:
+		return castU64U32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 7*kindCount + 6:
+		return castU64U32CheckedStreamAVX2(dst, src, n)
+	case 7*kindCount + 8:
+		return castU64F32AVX2(dst, src, n)
+	case castStream + 7*kindCount + 8:
+		return castU64F32StreamAVX2(dst, src, n)
+	case castChecked + 7*kindCount + 8:
+		return castU64F32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 7*kindCount + 8:
+		return castU64F32CheckedStreamAVX2(dst, src, n)
+	case 7*kindCount + 9:
+		return castU64F64AVX2(dst, src, n)
+	case castStream + 7*kindCount + 9:
+		return castU64F64StreamAVX2(dst, src, n)
+	case castChecked + 7*kindCount + 9:
+		return castU64F64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 7*kindCount + 9:
+		return castU64F64CheckedStreamAVX2(dst, src, n)
+	case 8*kindCount + 2:
+		return castF32I32AVX2(dst, src, n)
+	case castStream + 8*kindCount + 2:
+		return castF32I32StreamAVX2(dst, src, n)
+	case castChecked + 8*kindCount + 2:
+		return castF32I32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 8*kindCount + 2:
+		return castF32I32CheckedStreamAVX2(dst, src, n)
+	case 8*kindCount + 3:
+		return castF32I64AVX2(dst, src, n)
+	case castStream + 8*kindCount + 3:
+		return castF32I64StreamAVX2(dst, src, n)
+	case castChecked + 8*kindCount + 3:
+		return castF32I64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 8*kindCount + 3:
+		return castF32I64CheckedStreamAVX2(dst, src, n)
+	case 8*kindCount + 6:
+		return castF32U32AVX2(dst, src, n)
+	case castStream + 8*kindCount + 6:
+		return castF32U32StreamAVX2(dst, src, n)
+	case castChecked + 8*kindCount + 6:
+		return castF32U32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 8*kindCount + 6:
+		return castF32U32CheckedStreamAVX2(dst, src, n)
+	case 8*kindCount + 7:
+		return castF32U64AVX2(dst, src, n)
+	case castStream + 8*kindCount + 7:
+		return castF32U64StreamAVX2(dst, src, n)
+	case castChecked + 8*kindCount + 7:
+		return castF32U64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 8*kindCount + 7:
+		return castF32U64CheckedStreamAVX2(dst, src, n)
+	case 8*kindCount + 9:
+		return castF32F64AVX2(dst, src, n)
+	case castStream + 8*kindCount + 9:
+		return castF32F64StreamAVX2(dst, src, n)
+	case 9*kindCount + 2:
+		return castF64I32AVX2(dst, src, n)
+	case castStream + 9*kindCount + 2:
+		return castF64I32StreamAVX2(dst, src, n)
+	case castChecked + 9*kindCount + 2:
+		return castF64I32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 9*kindCount + 2:
+		return castF64I32CheckedStreamAVX2(dst, src, n)
+	case 9*kindCount + 3:
+		return castF64I64AVX2(dst, src, n)
+	case castStream + 9*kindCount + 3:
+		return castF64I64StreamAVX2(dst, src, n)
+	case castChecked + 9*kindCount + 3:
+		return castF64I64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 9*kindCount + 3:
+		return castF64I64CheckedStreamAVX2(dst, src, n)
+	case 9*kindCount + 6:
+		return castF64U32AVX2(dst, src, n)
+	case castStream + 9*kindCount + 6:
+		return castF64U32StreamAVX2(dst, src, n)
+	case castChecked + 9*kindCount + 6:
+		return castF64U32CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 9*kindCount + 6:
+		return castF64U32CheckedStreamAVX2(dst, src, n)
+	case 9*kindCount + 7:
+		return castF64U64AVX2(dst, src, n)
+	case castStream + 9*kindCount + 7:
+		return castF64U64StreamAVX2(dst, src, n)
+	case castChecked + 9*kindCount + 7:
+		return castF64U64CheckedAVX2(dst, src, n)
+	case castStream + castChecked + 9*kindCount + 7:
+		return castF64U64CheckedStreamAVX2(dst, src, n)
+	case 9*kindCount + 8:
+		return castF64F32AVX2(dst, src, n)
+	case castStream + 9*kindCount + 8:
+		return castF64F32StreamAVX2(dst, src, n)
+	}
+	panic(noKernel)
+}

@@ -32,3 +32,5 @@ func simdArith[T Number](int, []T, []T, []T) (rows int, ok bool) { return 0, tru
 func simdSplit[T Float](block []T, _ unsafe.Pointer, start float64, out *exactSplit) {
 	splitValues(block, start, out)
 }
+
+func simdCast[O, I Number](bool, []O, []I) (rows int, ok bool) { return 0, true }
