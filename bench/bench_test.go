@@ -20,6 +20,7 @@ func BenchmarkAdd(b *testing.B)      { benchmark(b, "Add") }
 func BenchmarkMultiply(b *testing.B) { benchmark(b, "Multiply") }
 func BenchmarkFilter(b *testing.B)   { benchmark(b, "Filter") }
 func BenchmarkLogic(b *testing.B)    { benchmark(b, "Logic") }
+func BenchmarkCast(b *testing.B)     { benchmark(b, "Cast") }
 
 var (
 	benchRows  = []int{1_000, 100_000, 1_000_000, 10_000_000}

@@ -27,7 +27,7 @@ func (w *workload) ours(mem arrowmem.Allocator, dev gpu.Device) (caller, error) 
 	}
 	return func(ctx context.Context, c *columns) (compute.Datum, error) {
 		ctx = compute.WithAllocator(compute.WithDevice(ctx, dev), mem)
-		return compute.CallFunction(ctx, w.function, nil, c.datums...)
+		return compute.CallFunction(ctx, w.function, w.options(), c.datums...)
 	}, nil
 }
 
@@ -35,7 +35,7 @@ func (w *workload) ours(mem arrowmem.Allocator, dev gpu.Device) (caller, error) 
 func (w *workload) arrowGo(t arrow.DataType, nullPercent int) caller {
 	if _, ok := ac.GetFunctionRegistry().GetFunction(w.function); ok {
 		return func(ctx context.Context, c *columns) (compute.Datum, error) {
-			return ac.CallFunction(ctx, w.function, nil, c.datums...)
+			return ac.CallFunction(ctx, w.function, w.options(), c.datums...)
 		}
 	}
 	// Package math ignores validity.

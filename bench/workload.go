@@ -38,6 +38,15 @@ var workloads = []workload{
 	{"Multiply", "multiply", []input{values, values}, true},
 	{"Filter", "filter", []input{values, mask}, true},
 	{"Logic", "and_kleene", []input{mask, mask}, false},
+	{"Cast", "cast", []input{values}, false},
+}
+
+// options are those of a call: where a cast goes.
+func (w *workload) options() compute.FunctionOptions {
+	if w.function == "cast" {
+		return compute.UnsafeCastOptions(arrow.PrimitiveTypes.Float32)
+	}
+	return nil
 }
 
 // numbers are the types that are measured.

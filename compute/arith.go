@@ -111,7 +111,7 @@ func arithmetic(ctx context.Context, name string, opts ArithmeticOptions, left, 
 // lets it wrap around; floats follow IEEE 754. Arguments of different lengths are arrow.ErrInvalid, types without a
 // kernel arrow.ErrNotImplemented.
 //
-// The GPU is used from the crossover on where the inputs need no cast.
+// The GPU is used from the crossover on, for numbers of different types as well; times in different units need the CPU.
 func Add(ctx context.Context, opts ArithmeticOptions, left, right Datum) (Datum, error) {
 	return arithmetic(ctx, "add", opts, left, right)
 }

@@ -258,16 +258,25 @@ func (b *Batch) Start() *Pending {
 }
 
 // complete waits for a batch on a device, or runs it on the CPU.
-func (b *Batch) complete(ctx context.Context, e *engine) (err error) {
+func (b *Batch) complete(ctx context.Context, e *engine) error {
+	var misfit error
 	if e != nil {
-		if err = b.collect(ctx, e); err == nil {
+		err := b.collect(ctx, e)
+		if err == nil {
 			return nil
+		}
+		if isMisfit(err) {
+			misfit = err
 		}
 		if err = b.fallback(e, err); err != nil {
 			return err
 		}
 	}
-	return b.runOnCPU(ctx)
+	err := b.runOnCPU(ctx)
+	if err == nil && misfit != nil { // the device was wrong
+		e.fellBack(ctx, "cast", misfit)
+	}
+	return err
 }
 
 // Pending is a batch under way.

@@ -290,6 +290,9 @@ func (b *Batch) fallback(e *engine, err error) error {
 	if errors.As(err, &ce) {
 		name = ce.function
 	}
+	if isMisfit(err) {
+		return nil
+	}
 	if isUsers(err) {
 		return fmt.Errorf("batch: %s: %w", name, err)
 	}

@@ -74,7 +74,8 @@ func castCall(from, to arrow.DataType, checked bool) *call {
 	o := &castOps[btoi(checked)][storage(to)]
 	p := &plan{in: storage(from), out: to}
 	return &call{
-		out: to, in: p.in, ins: [maxArgs]msl.Type{p.in}, cross: o.cross, noGPU: "no GPU kernel",
+		out: to, in: p.in, ins: [maxArgs]msl.Type{p.in}, cross: o.cross,
+		gpu:   func(r *recorder, args []*value) (*value, error) { return o.record(r, p, args) },
 		admit: admitKey{op: o.name, in: p.in, out: p.result()},
 		nulls: func(args []bool) bool { return args[0] },
 		cpu:   func(ctx context.Context, args []Datum) (Datum, error) { return o.execute(ctx, p, args) },

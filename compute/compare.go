@@ -68,7 +68,7 @@ var compareOps = []op{
 // common type, arguments of different lengths, and a timestamp with a zone beside one without are arrow.ErrInvalid;
 // types without a kernel are arrow.ErrNotImplemented.
 //
-// The GPU is used from the crossover on where the inputs need no cast.
+// The GPU is used from the crossover on, for numbers of different types as well; times in different units need the CPU.
 func EqualDatum(ctx context.Context, left, right Datum) (Datum, error) {
 	return CallFunction(ctx, "equal", nil, left, right)
 }

@@ -192,6 +192,7 @@ func Crossovers(dev gpu.Info) []Crossover {
 	for i := range aggregates {
 		add(aggregates[i].name, aggregates[i].cross)
 	}
+	add("cast", crossMap)
 	add("filter", crossFilter)
 	return out
 }

@@ -136,6 +136,12 @@ func BenchmarkCUDAColumns(b *testing.B) {
 		{"min_max_multiply_f64", 24, func(b *compute.Batch) *compute.Value {
 			return b.Call("min_max", nil, b.Call("multiply_unchecked", nil, f, 1.5))
 		}},
+		{"min_max_cast_f32", 16, func(b *compute.Batch) *compute.Value {
+			return b.Call("min_max", nil, b.Call("cast", compute.UnsafeCastOptions(arrow.PrimitiveTypes.Float32), x))
+		}},
+		{"any_greater_cast", 24, func(b *compute.Batch) *compute.Value { // the column is cast to float64 first
+			return b.Call("any", nil, b.Call("greater", nil, x, 2e6))
+		}},
 		{"sum_filter_half", 24, func(b *compute.Batch) *compute.Value {
 			return b.Call("sum", nil, b.Call("filter", nil, x, b.Call("greater", nil, x, int64(500_000))))
 		}},

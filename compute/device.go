@@ -32,6 +32,8 @@ type admitKey struct {
 	in, out   msl.Type
 	args      int
 	dicts     [maxArgs]msl.Type
+	ins       [maxArgs]msl.Type
+	rounds    bool
 	nulls     uint8 // a bit for each argument that may have nulls
 	validity  bool
 	emit      bool

@@ -41,15 +41,17 @@ type call struct {
 	casts  [maxArgs][]arrow.DataType
 	rounds bool              // casts to float64 may round
 	dicts  [maxArgs]msl.Type // index types of dictionaries that a device looks up itself; their cast is for the CPU
-	out    arrow.DataType
-	in     msl.Type          // decides the width, hence the crossover
-	ins    [maxArgs]msl.Type // element types that the kernel sees: of the arguments, then of what options bind
-	cross  crossClass
-	cpu    func(ctx context.Context, args []Datum) (Datum, error)
-	gpu    gpuKernel // nil: there is none, and noGPU says why
-	noGPU  string
-	admit  admitKey
-	passes bool // to arrow-go in the end
+	// deviceCasts are the casts of the arguments where a device runs the call; casts are for the CPU.
+	deviceCasts [maxArgs][]deviceCast
+	out         arrow.DataType
+	in          msl.Type          // decides the width, hence the crossover
+	ins         [maxArgs]msl.Type // element types that the kernel sees: of the arguments, then of what options bind
+	cross       crossClass
+	cpu         func(ctx context.Context, args []Datum) (Datum, error)
+	gpu         gpuKernel // nil: there is none, and noGPU says why
+	noGPU       string
+	admit       admitKey
+	passes      bool // to arrow-go in the end
 	// rowsOnly: the kernel looks at no values, only at how many rows there are and which are valid.
 	rowsOnly bool
 	nulls    func(args []bool) bool // whether the result may have nulls, by whether the arguments may
@@ -197,16 +199,25 @@ func (f *function) prepare(ctx context.Context, opts FunctionOptions, args []Dat
 
 // run runs the call where dispatch says; the CPU's arguments are cast first.
 func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
-	if e := c.choose(ctx, args, nil); e != nil {
+	var misfit error
+	e := c.choose(ctx, args, nil)
+	if e != nil {
 		out, err := e.run(ctx, c, args)
-		if err == nil || isUsers(err) {
+		switch {
+		case isMisfit(err):
+			misfit = err
+		case err == nil || isUsers(err):
 			return out, err
+		default:
+			e.fellBack(ctx, c.fn.name, err)
 		}
-		e.fellBack(ctx, c.fn.name, err)
 	}
 	out, err := c.onCPU(ctx, args)
 	switch {
 	case err != nil:
+		return nil, err
+	case misfit != nil: // the device was wrong
+		e.fellBack(ctx, c.fn.name, misfit)
 	case c.passes:
 		countRun(c.fn.name, arrowName, rowsOf(args))
 	default:

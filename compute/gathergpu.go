@@ -69,7 +69,7 @@ func (r *recorder) lookUp(chunk arrow.ArrayData, index, t msl.Type) (out part, e
 	if out.nullable {
 		d.to(msl.GatherOutValid, &out.valid)
 	}
-	word, err := r.failWord("dictionary")
+	word, err := r.failWord(failWord{function: "dictionary"})
 	if err != nil {
 		return out, err
 	}

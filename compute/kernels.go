@@ -6,25 +6,37 @@ import (
 	"github.com/broadhead-go/broadhead/msl"
 )
 
-// Kernels lists the GPU kernels of the element-wise functions, one for each element type, without the variants that
-// nulls and pending lengths choose. msl.Keys adds those, and the kernels of everything else.
+// Kernels lists the GPU kernels of the element-wise functions and of casts, one for each element type, without the
+// variants that nulls and pending lengths choose. msl.Keys adds those, and the kernels of everything else.
 func Kernels() []msl.Key {
 	var keys []msl.Key
 	seen := map[msl.Key]bool{}
+	add := func(o *op, p *plan) {
+		k := msl.Key{Skeleton: msl.Map, Op: o.name, In: p.in, Out: p.result()}
+		if k = msl.Canonical(k); !seen[k] {
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
 	for _, table := range [][]op{arithOps, compareOps, logicOps, nullOps} {
 		for i := range table {
 			o := &table[i]
 			for t := msl.Bool; t <= msl.F64 && o.gpu.Value != ""; t++ {
 				in := []arrow.DataType{plainTypes[t], plainTypes[t]}
 				p, err := o.types(in[:o.arity])
-				if err != nil || o.cpu[p.in] == nil {
-					continue
+				if err == nil && o.cpu[p.in] != nil {
+					add(o, p)
 				}
-				k := msl.Key{Skeleton: msl.Map, Op: o.name, In: p.in, Out: p.result()}
-				if !seen[k] {
-					seen[k] = true
-					keys = append(keys, k)
-				}
+			}
+		}
+	}
+	for from := msl.Bool; from <= msl.F64; from++ {
+		for to := msl.Bool; to <= msl.F64; to++ {
+			if from != to {
+				add(&castOps[0][to], &plan{in: from, out: plainTypes[to]})
+			}
+			if canFail(from, to) {
+				add(&castOps[1][to], &plan{in: from, out: plainTypes[to]})
 			}
 		}
 	}

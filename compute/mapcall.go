@@ -72,12 +72,15 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 	switch {
 	case o.gpu.Value == "":
 		c.noGPU = "no GPU kernel"
-	case !p.plain(in, &c.dicts):
+	case !c.castOnDevice(p, in):
 		c.noGPU = fmt.Sprintf("%s needs a cast, which has no GPU kernel", typeList(in))
 	default:
-		c.admit.dicts = c.dicts
 		c.gpu = func(r *recorder, args []*value) (*value, error) {
-			args, err := r.bind(c, p, args)
+			args, err := c.recordCasts(r, args)
+			if err != nil {
+				return nil, err
+			}
+			args, err = r.bind(c, p, args)
 			if err != nil {
 				return nil, err
 			}

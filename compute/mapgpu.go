@@ -70,7 +70,7 @@ func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
 		d.to(msl.MapOutValid, &out.valid)
 	}
 	if o.gpu.Fails {
-		word, err := r.failWord(o.name)
+		word, err := r.failWord(failWord{function: o.name, misfit: o.fail != nil})
 		if err != nil {
 			return out, err
 		}
@@ -127,7 +127,7 @@ func bitmapBytes(n int) int { return (n + 31) / 32 * 4 }
 func groupsOf(n, each int) int { return (n + each - 1) / each }
 
 // failWord is a zeroed error word that is looked at when the work has ended.
-func (r *recorder) failWord(function string) (place, error) {
+func (r *recorder) failWord(f failWord) (place, error) {
 	b, p, err := r.scratch(16)
 	if err != nil {
 		return p, err
@@ -135,6 +135,7 @@ func (r *recorder) failWord(function string) (place, error) {
 	clear(b.Bytes())
 	b.Retain()
 	r.results = append(r.results, b)
-	r.fails = append(r.fails, failWord{function: function, word: b.Bytes()})
+	f.word = b.Bytes()
+	r.fails = append(r.fails, f)
 	return p, nil
 }

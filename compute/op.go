@@ -44,25 +44,6 @@ type plan struct {
 // result is the element type that the kernel writes.
 func (p *plan) result() msl.Type { return storage(p.out) }
 
-// plain says that the kernel alone does the work, so that a device can. Dictionaries of values of fixed width are looked
-// up by a kernel of their own: dicts gets their index types.
-func (p *plan) plain(in []arrow.DataType, dicts *[maxArgs]msl.Type) bool {
-	if p.limit != 0 || p.narrow != nil {
-		return false
-	}
-	for i, steps := range p.casts[:len(in)] {
-		if len(steps) == 0 {
-			continue
-		}
-		d, ok := in[i].(*arrow.DictionaryType)
-		if !ok || len(steps) > 1 || !sameValues(d.ValueType, steps[0]) || storage(d.ValueType) != p.in || p.in == msl.Bool {
-			return false
-		}
-		dicts[i] = storage(d.IndexType)
-	}
-	return true
-}
-
 // nullRule says where the result is null.
 type nullRule uint8
 

@@ -16,6 +16,14 @@ const bindAlign = 16
 // input brings a datum to the device: where it lies if the device sees that memory, wrapped if its pages allow, else
 // copied.
 func (r *recorder) input(d Datum, c *call, arg int) (*value, error) {
+	if s, ok := d.(*ScalarDatum); ok && len(c.deviceCasts[arg]) > 0 {
+		v, err := castAll(r.ctx, s, c.casts[arg], c.rounds)
+		if err != nil {
+			return nil, err
+		}
+		defer v.Release()
+		return r.input(v, &call{ins: [maxArgs]msl.Type{c.castTarget(arg)}}, 0)
+	}
 	if index := c.dicts[arg]; index != msl.NoType {
 		return r.lookedUp(d, index, c.ins[arg])
 	}

@@ -94,6 +94,7 @@ const maxBindings = max(12, msl.MapBindings)
 type failWord struct {
 	function string
 	word     []byte
+	misfit   bool // of a cast
 }
 
 func (e *engine) newRecorder(ctx context.Context) *recorder {
@@ -267,6 +268,8 @@ func (r *recorder) check() error {
 	for _, f := range r.fails {
 		switch w := *(*uint32)(unsafe.Pointer(unsafe.SliceData(f.word))); {
 		case w == 0:
+		case f.misfit:
+			return &callError{f.function, errMisfit}
 		case w&msl.ErrDivideByZero != 0:
 			return &callError{f.function, fmt.Errorf("%w: divide by zero", arrow.ErrInvalid)}
 		case w&msl.ErrOverflow != 0:

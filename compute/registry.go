@@ -55,6 +55,9 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 		add(a.function(), a.name)
 	}
 	add(filterFunction(), "filter", "array_filter")
+	for _, ops := range castOps {
+		msl.Define(ops[msl.I64].name, ops[msl.I64].gpu)
+	}
 	add(castFunction(), "cast")
 	// resolve closes over the function it belongs to
 	for _, f := range own {

@@ -193,6 +193,10 @@ func (c *Case) excuses() []string {
 		out = append(out, "no validity bitmap")
 	case c.row.Name == "cast":
 		out = append(out, "shares the argument's memory", "no kernel of ours")
+	case isNumber(bare(first)) && isNumber(bare(last)):
+		if c.row.Name == "is_nan_propagate" && !isFloat(first) {
+			out = append(out, "no GPU kernel")
+		}
 	case isDictionary(first) || !arrow.TypeEqual(first, last) || isTime(first) || isDate(first) || isDuration(first):
 		out = append(out, "needs a cast", "no kernel of ours")
 	case c.row.Name == "is_nan_propagate" && !isFloat(first), isString(first), isString(last):

@@ -103,6 +103,52 @@ func BenchmarkSum(b *testing.B) {
 	}
 }
 
+var castOps = []struct {
+	op   string
+	expr msl.Expr
+}{{msl.OpCast, msl.Expr{Value: "cast_wrap(a)"}}, {"cast_checked", msl.Expr{Value: "cast_checked(a, bad)", Fails: true}}}
+
+func init() {
+	for _, e := range castOps {
+		msl.Define(e.op, e.expr)
+	}
+}
+
+// BenchmarkCast casts a column of int64 in the device's memory to float32, without and with checks. Times are the
+// device's own.
+func BenchmarkCast(b *testing.B) {
+	for _, e := range castOps {
+		b.Run(e.op, func(b *testing.B) {
+			d := benchDevice(b)
+			name, text, err := msl.Text(msl.Key{Skeleton: msl.Map, Op: e.op, In: msl.I64, Out: msl.F32, Caps: d.Info().Caps})
+			require.NoError(b, err)
+			p, err := d.Compile(gpu.Source{Name: name, Text: text})
+			require.NoError(b, err)
+			defer p.Release()
+			in := filled(b, d, gpu.Private)
+			defer in.Release()
+			out, err := d.Alloc(4*rows, gpu.Private)
+			require.NoError(b, err)
+			defer out.Release()
+			word, err := d.Alloc(16, gpu.Shared)
+			require.NoError(b, err)
+			defer word.Release()
+			params, err := binary.Append(nil, binary.LittleEndian, msl.MapParams{N: rows, AStride: 1})
+			require.NoError(b, err)
+			args := make([]gpu.Arg, msl.MapArgs+1)
+			args[msl.MapA], args[msl.MapOut], args[msl.MapArgs] = gpu.Arg{Buf: in}, gpu.Arg{Buf: out}, gpu.Arg{Bytes: params}
+			if e.expr.Fails {
+				args[msl.MapErr] = gpu.Arg{Buf: word}
+			}
+			report(b, 12*rows, func() gpu.Event {
+				c := d.Commands()
+				c.Dispatch(p, (rows+msl.MapRows-1)/msl.MapRows, msl.Threads, args)
+				return commit(b, c)
+			})
+		})
+	}
+}
+
 // filled is a column of the numbers from 0 on.
 func filled(b *testing.B, d gpu.Device, place gpu.Place) gpu.Buffer {
 	b.Helper()

@@ -1,0 +1,161 @@
+#include <metal_stdlib>
+using namespace metal;
+
+// Number of the threadgroup: grids are folded into rows of 65,536.
+static inline ulong group_index(uint3 tg) {
+    return (ulong)tg.y * 65536ul + (ulong)tg.x;
+}
+
+#define SF64_INF    0x7ff0000000000000ul
+
+#define SF64_NAN    0x7ff8000000000000ul
+
+static inline ulong sf64_from_float_bits(uint a) {
+    ulong sign = (ulong)(a & 0x80000000u) << 32;
+    uint e = (a >> 23) & 0xffu;
+    uint frac = a & 0x7fffffu;
+    if (e == 0xffu) return frac != 0u ? SF64_NAN : sign | SF64_INF;
+    if (e != 0u) return sign | ((ulong)(e + 896u) << 52) | ((ulong)frac << 29);
+    if (frac == 0u) return sign;
+    uint n = (uint)clz(frac) - 8u;
+    // The hidden one of the shifted fraction adds one to the exponent field.
+    return sign | (((ulong)(896u - n) << 52) + ((ulong)(frac << n) << 29));
+}
+
+struct f32 {
+    uint bits;
+};
+
+struct f64 {
+    ulong bits;
+};
+
+static inline f64 cast_wrap(f32 a) {
+    return f64{sf64_from_float_bits(a.bits)};
+}
+
+struct Args {
+    ulong n;
+    ulong a_off;
+    ulong b_off;
+    ulong a_valid;
+    ulong b_valid;
+    uint a_stride;
+    uint b_stride;
+};
+
+// Bit i of a bitmap.
+static inline bool bit_at(device const uint* p, ulong i) {
+    return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
+}
+
+// One bit a lane.
+static inline uint ballot(bool b) {
+    return (uint)(simd_vote::vote_t)simd_ballot(b);
+}
+
+// out = cast_wrap(a)
+kernel void cast_f32_to_f64(
+    device const uint* a_in [[buffer(0)]],
+    device ulong* out [[buffer(4)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f64 r = cast_wrap(a);
+        if (row < p.n) out[row] = live ? r.bits : 0;
+    }
+}
+
+// out = cast_wrap(a)
+kernel void cast_f32_to_f64_pending(
+    device const uint* a_in [[buffer(0)]],
+    device ulong* out [[buffer(4)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f64 r = cast_wrap(a);
+        if (row < p.n) out[row] = live ? r.bits : 0;
+    }
+}
+
+// out = cast_wrap(a)
+kernel void cast_f32_to_f64_nulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f64 r = cast_wrap(a);
+        bool v = live && (va);
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = cast_wrap(a)
+kernel void cast_f32_to_f64_nulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device ulong* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        f64 r = cast_wrap(a);
+        bool v = live && (va);
+        if (row < p.n) out[row] = live ? r.bits : 0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
