@@ -82,6 +82,11 @@ var describers = [...]func(*kernel) error{
 	CompactScatter: describeScatter,
 	Gather:         describeGather,
 	Fill:           describeFill,
+
+	CumulateLookback: describeCumulate,
+	CumulateReduce:   describeCumulateReduce,
+	CumulateScan:     describeCumulateScan,
+	CumulateApply:    describeCumulate,
 }
 
 // unsupported is the error for a key that has no kernel.

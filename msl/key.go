@@ -20,16 +20,20 @@ type Skeleton uint8
 
 // The skeletons. abi.go says what each binds.
 const (
-	NoSkeleton     Skeleton = iota
-	Map                     // element-wise, one to three inputs; a comparison is a map into Bool
-	Reduce                  // rows to one partial state a threadgroup
-	ReduceExact             // float rows to one partial superaccumulator a threadgroup
-	Finish                  // partial states to the result of an aggregate
-	CompactCount            // filter: mask to selection words and selected rows a tile
-	CompactScan             // filter: exclusive scan of the tiles' counts
-	CompactScatter          // filter: selected rows to their places
-	Gather                  // out[i] = in[index[i]]
-	Fill                    // 32-bit words to one value
+	NoSkeleton       Skeleton = iota
+	Map                       // element-wise, one to three inputs; a comparison is a map into Bool
+	Reduce                    // rows to one partial state a threadgroup
+	ReduceExact               // float rows to one partial superaccumulator a threadgroup
+	Finish                    // partial states to the result of an aggregate
+	CompactCount              // filter: mask to selection words and selected rows a tile
+	CompactScan               // filter: exclusive scan of the tiles' counts
+	CompactScatter            // filter: selected rows to their places
+	Gather                    // out[i] = in[index[i]]
+	Fill                      // 32-bit words to one value
+	CumulateLookback          // cumulative sum in one pass, for devices with ForwardProgress
+	CumulateReduce            // cumulative sum: rows to one state a tile
+	CumulateScan              // cumulative sum: exclusive scan of the states
+	CumulateApply             // cumulative sum: each row's sum from its tile's state
 )
 
 // Type is the element type a kernel works on: the storage of an Arrow type.

@@ -45,6 +45,9 @@ func Keys(maps ...Key) []Key {
 		}
 	}
 	add(Key{Skeleton: Fill})
+	for _, k := range cumulations() {
+		add(k)
+	}
 	return list
 }
 

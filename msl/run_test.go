@@ -129,17 +129,21 @@ func (a *args) buffer(index, n int) gpu.Buffer {
 // launch runs one kernel to its end.
 func launch(t *testing.T, d gpu.Device, k msl.Key, groups uint64, a *args) {
 	t.Helper()
-	p := pipeline(t, d, k)
+	launchOn(t, d, pipeline(t, d, k), groups, a)
+}
+
+func launchOn(t *testing.T, d gpu.Device, p gpu.Pipeline, groups uint64, a *args) {
+	t.Helper()
 	c := d.Commands()
 	c.Dispatch(p, int(groups), msl.Threads, a.list)
 	e, err := c.Commit()
 	if err != nil {
-		t.Fatalf("%+v: %v", k, err)
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := e.Wait(ctx); err != nil {
-		t.Fatalf("%+v: %v", k, err)
+		t.Fatal(err)
 	}
 }
 

@@ -100,6 +100,8 @@ func Groups(k Key, n uint64) uint64 {
 		each = MapRows
 	case Fill:
 		each = FillWords
+	case CumulateLookback, CumulateReduce, CumulateApply:
+		each = CumulateRows
 	case Reduce, ReduceExact:
 		return min(max(groupsOf(n, Tile), 1), MaxGroups)
 	case CompactCount, CompactScatter:

@@ -59,6 +59,11 @@ var skeletonNames = [...]string{
 	CompactScatter: "compact_scatter",
 	Gather:         "gather",
 	Fill:           "fill",
+
+	CumulateLookback: "cumulate_lookback",
+	CumulateReduce:   "cumulate_reduce",
+	CumulateScan:     "cumulate_scan",
+	CumulateApply:    "cumulate_apply",
 }
 
 // String returns the name of s as kernel names have it: "compact_scan".

@@ -59,15 +59,16 @@ const (
 var generic = regexp.MustCompile(`(?m)^.*\b__generic\b.*$`)
 
 // complaints are what is wrong with a text, "" if nothing is.
-func complaints(t *testing.T, compiler, text string, double bool) string {
+func complaints(t *testing.T, compiler, text string, wide bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program.metal")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	extensions := plainExtensions
-	if double {
-		extensions = doubleExtensions
+	defines := []string{}
+	if wide {
+		extensions, defines = doubleExtensions, []string{"-D__METAL_WIDE"}
 	}
-	cmd := exec.Command(compiler, append(slices.Concat(flags, []string{"-Xclang", "-cl-ext=" + extensions}), path)...)
+	cmd := exec.Command(compiler, append(slices.Concat(flags, []string{"-Xclang", "-cl-ext=" + extensions}, defines), path)...)
 	var printed, errors bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &errors
 	err := cmd.Run()

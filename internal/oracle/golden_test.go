@@ -15,7 +15,7 @@ const goldens = "../../msl/testdata"
 // batch is how many golden texts one run of the compiler checks.
 const batch = 60
 
-// TestGoldenTexts checks every kernel. Texts for devices with double are the only ones that may have it.
+// TestGoldenTexts checks every kernel. Only texts for devices that have more than Metal may use double and atomic_ulong.
 func TestGoldenTexts(t *testing.T) {
 	compiler := clang(t)
 	files, err := filepath.Glob(filepath.Join(goldens, "*.metal"))
@@ -23,15 +23,15 @@ func TestGoldenTexts(t *testing.T) {
 	require.Greater(t, len(files), 300)
 	kinds := map[bool][]string{}
 	for _, path := range files {
-		double := strings.HasSuffix(path, "_native.metal")
-		kinds[double] = append(kinds[double], path)
+		wide := strings.HasSuffix(path, "_native.metal") || strings.HasSuffix(path, "_lookback.metal")
+		kinds[wide] = append(kinds[wide], path)
 	}
-	for double, list := range kinds {
+	for wide, list := range kinds {
 		for i := 0; i < len(list); i += batch {
 			part := list[i:min(i+batch, len(list))]
-			t.Run(fmt.Sprintf("double=%v/%d", double, i/batch), func(t *testing.T) {
+			t.Run(fmt.Sprintf("wide=%v/%d", wide, i/batch), func(t *testing.T) {
 				t.Parallel()
-				if said := complaints(t, compiler, join(t, part), double); said != "" {
+				if said := complaints(t, compiler, join(t, part), wide); said != "" {
 					t.Errorf("%.8000s", said)
 				}
 			})

@@ -151,11 +151,11 @@ class Rewriter {
     // threadgroup's memory. `threadgroup T* p = ...` is a plain pointer.
     size_t threadgroup_variable(size_t i) {
         size_t end = i + 1;
-        int angles = 0;
+        int nested = 0; // in template arguments or a dimension
         bool pointer = false;
         for (; end < t_.size() && !at(end, ";") && !at(end, "=") && !at(end, "{"); end++) {
-            angles += at(end, "<") - at(end, ">");
-            pointer |= angles == 0 && (at(end, "*") || at(end, "&"));
+            nested += at(end, "<") + at(end, "[") - at(end, ">") - at(end, "]");
+            pointer |= nested == 0 && (at(end, "*") || at(end, "&"));
         }
         if (pointer)
             return i;
