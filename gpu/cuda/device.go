@@ -75,6 +75,7 @@ func (d *device) end() {
 	if s, err := d.ctx.begin(); err == nil {
 		d.slots.free(s)
 		d.pool.close(s)
+		d.drv.kept.close(d, s)
 		s.end()
 	}
 	d.copier.free()

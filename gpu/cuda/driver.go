@@ -131,6 +131,7 @@ type driver struct {
 	fn       [functionCount]uintptr
 	version  int
 	sessions sync.Pool
+	kept     keptKernels
 }
 
 // loadDriver loads and starts libcuda, once.
@@ -268,6 +269,10 @@ func (s *session) endBare() { s.drv.sessions.Put(s) }
 // call calls a function of the driver. Arguments that are addresses point outside the Go heap or to what the caller
 // keeps alive.
 func (s *session) call(f function, args ...uintptr) status {
+	if mayWait[f] && s.drv.kept.count.Load() > 0 {
+		s.drv.kept.stopAll()
+		defer s.drv.kept.mu.Unlock()
+	}
 	n := copy(s.args[:], args)
 	r, _, _ := purego.SyscallN(s.drv.fn[f], s.args[:n]...)
 	return status(r)

@@ -19,6 +19,8 @@ type queue struct {
 	stream uintptr
 	rec    *recording
 	staged *buffer // the recording's bytes in memory that the device sees, if a kernel takes their address
+
+	noStaging bool // no memory may be taken
 }
 
 func (q *queue) all() error {
@@ -44,6 +46,9 @@ func (q *queue) run(p *pipeline, groups, threads int, args []binding) error {
 	code := &p.code
 	for _, param := range code.params {
 		if param.reference && param.index < len(args) && args[param.index].Buf != nil {
+			if q.noStaging {
+				return errNeedsMemory
+			}
 			var err error
 			if code, err = p.addressed(); err != nil {
 				return fmt.Errorf("dispatch of %s: argument %d is a buffer: %w", p.name, param.index, err)
@@ -91,8 +96,11 @@ var unbound = new([record.MaxBytes]byte)
 
 // stage copies the recording's bytes to where the device sees them, behind zeros for what is not bound, once.
 func (q *queue) stage() error {
-	if q.staged != nil {
+	switch {
+	case q.staged != nil:
 		return nil
+	case q.noStaging:
+		return errNeedsMemory
 	}
 	b, err := q.dev.alloc(record.MaxBytes+len(q.rec.Bytes), gpu.Shared)
 	if err != nil {

@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 var mayTestWith = map[string][]string{
 	"msl":    {"gpu", "compute"},
 	"memory": {"gpu", "msl"},
-	"gpu":    {"memory", "compute"}, // the emulator's, which runs computetest under its strictest rules
+	"gpu":    {"memory", "compute", "resident"}, // the emulator runs computetest under its strictest rules; kernels stay on CUDA
 }
 
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "darwin/amd64", "windows/amd64"}

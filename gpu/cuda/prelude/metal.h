@@ -6,6 +6,7 @@
 #define constant const
 #define thread
 #define METAL_FUNC inline
+#define coherent(scope)
 #define METAL_INLINE static __device__ __forceinline__
 
 typedef unsigned char uchar;
@@ -265,7 +266,19 @@ METAL_INLINE void simdgroup_barrier(mem_flags) { __syncwarp(METAL_LANES); }
 
 // Atomics, of relaxed order, device-wide.
 
-enum memory_order { memory_order_relaxed };
+enum memory_order { memory_order_relaxed, memory_order_seq_cst };
+
+// A fence, of the order that MSL 3.2 has it with.
+enum thread_scope { thread_scope_threadgroup, thread_scope_device, thread_scope_system };
+METAL_INLINE void atomic_thread_fence(mem_flags, memory_order, thread_scope scope = thread_scope_device) {
+    if (scope == thread_scope_system) {
+        __threadfence_system();
+    } else if (scope == thread_scope_device) {
+        __threadfence();
+    } else {
+        __threadfence_block();
+    }
+}
 
 template <class T> struct _atomic { T value; };
 template <class T> using atomic = _atomic<T>;

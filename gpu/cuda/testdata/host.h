@@ -17,6 +17,9 @@ extern "C" const unsigned* software_warp(unsigned value, unsigned* present);
 
 static inline unsigned lane() { return threadIdx.x & 31u; }
 static inline void __syncthreads() { software_block(); }
+static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline void __threadfence_block() { __threadfence(); }
+static inline void __threadfence_system() { __threadfence(); }
 static inline void __syncwarp(unsigned) { unsigned p; software_warp(0, &p); }
 static inline unsigned from(unsigned v, unsigned l) {
     unsigned present;

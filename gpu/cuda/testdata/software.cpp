@@ -129,7 +129,10 @@ void run_block(unsigned threads, std::function<void()> body) {
                 resume(i);
             }
         }
-        if (warps) continue;
+        if (warps) {
+            std::this_thread::yield(); // it may wait for another block, or the host
+            continue;
+        }
         for (unsigned i = 0; i < threads; i++) left |= block.fibers[i].state == Fiber::in_block;
         if (!left) {
             block.body = nullptr; // its code may be unloaded
@@ -143,6 +146,8 @@ void run_block(unsigned threads, std::function<void()> body) {
 struct Stream;
 std::mutex streams_lock;
 std::set<Stream*> streams;
+// How an entry runs: its threads meet; its blocks need each other, so each is a host thread.
+enum { meets = 1, apart = 2 };
 
 struct Stream {
     std::mutex m;
@@ -422,20 +427,30 @@ API int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned thr
                        Stream* s, void** params, void**) {
     BEGIN_IN_CONTEXT
     int broken = planned("kernel");
-    // An entry's own function copies the arguments and says whether its threads meet.
-    auto prepare = (std::function<void()>(*)(void**, bool*))f;
-    bool meets;
-    std::function<void()> body = prepare(params, &meets);
+    // An entry's own function copies the arguments and says how it runs.
+    auto prepare = (std::function<void()>(*)(void**, int*))f;
+    int how;
+    std::function<void()> body = prepare(params, &how);
     s->add([=] {
         if (broken != 0) {
             sticky = broken;
+            return;
+        }
+        if ((how & apart) != 0) {
+            std::vector<std::thread> blocks;
+            for (unsigned x = 0; x < gx; x++)
+                blocks.emplace_back([=] {
+                    gridDim = {gx, gy, 1}, blockDim = {threads, 1, 1}, blockIdx = {x, 0, 0};
+                    run_block(threads, body);
+                });
+            for (std::thread& b : blocks) b.join();
             return;
         }
         gridDim = {gx, gy, 1}, blockDim = {threads, 1, 1};
         for (unsigned y = 0; y < gy; y++)
             for (unsigned x = 0; x < gx; x++) {
                 blockIdx = {x, y, 0};
-                if (meets) {
+                if ((how & meets) != 0) {
                     run_block(threads, body);
                     continue;
                 }
@@ -466,7 +481,8 @@ API int nvrtcCompileProgram(Program* p, int, const char**) {
     size_t at = p->text.rfind(mark) + mark.size();
     std::string entry = p->text.substr(at, p->text.find('(', at) - at), base = fresh_name();
     size_t program = p->text.find("namespace metal_program {");
-    bool meets = p->text.find("simd_", program) != std::string::npos || p->text.find("barrier", program) != std::string::npos;
+    int how = p->text.find("simd_", program) != std::string::npos || p->text.find("barrier", program) != std::string::npos ? meets : 0;
+    if (entry.rfind("resident_", 0) == 0) how |= meets | apart;
     {
         std::ofstream f(base + ".cpp");
         f << "#include \"" << header << "\"\n#include <functional>\n#include <tuple>\n" << p->text << "\n#undef char\n"
@@ -474,8 +490,8 @@ API int nvrtcCompileProgram(Program* p, int, const char**) {
              "std::index_sequence<I...>) { return [=, t = std::tuple<A...>(*(A*)p[I]...)]() { f(std::get<I>(t)...); }; }\n"
           << "template <class... A> static std::function<void()> software_bind(void (*f)(A...), void** p) { return software_bind(f, p, "
              "std::index_sequence_for<A...>()); }\n"
-          << "extern \"C\" std::function<void()> software_call_" << entry << "(void** p, bool* meets) { *meets = "
-          << (meets ? "true" : "false") << "; return software_bind(&metal_program::entry::" << entry << ", p); }\n";
+          << "extern \"C\" std::function<void()> software_call_" << entry << "(void** p, int* how) { *how = "
+          << how << "; return software_bind(&metal_program::entry::" << entry << ", p); }\n";
     }
     std::string command = "g++ -std=c++17 -O1 -w -shared -fPIC -ffp-contract=off -fsigned-char -o " + base + ".so " + base +
                           ".cpp >" + base + ".log 2>&1";

@@ -1,0 +1,73 @@
+package resident
+
+import (
+	"fmt"
+
+	"github.com/broadhead-go/broadhead/gpu"
+	"github.com/broadhead-go/broadhead/msl"
+)
+
+// The worker's element types, as worker.metal numbers them; 0 is none.
+var elementTypes = map[msl.Type]uint64{msl.I32: 1, msl.U32: 2, msl.F32: 3, msl.I64: 4, msl.U64: 5, msl.F64: 6}
+
+const (
+	columnWords = 4
+	columnCount = 256
+	noColumn    = 255
+)
+
+// columnKey is what a handle stands for: addresses, no content, so a handle never goes stale.
+type columnKey struct {
+	values, valid uint64
+	validOff      uint64
+	typ           uint64
+}
+
+// columns are the handles of one lane: rows of the table that its kernel keeps a copy of.
+type columns struct {
+	table  []uint64
+	handle map[columnKey]uint8
+	keys   [columnCount]columnKey
+	uses   [columnCount]uint64 // the batch that used it last
+	batch  uint64
+	hand   int // where the search for a row to replace goes on
+}
+
+// find is the handle of a column; fresh says that the kernel has to be told of it. There are more handles than one batch
+// can use.
+func (c *columns) find(k columnKey) (handle uint8, fresh bool) {
+	if h, ok := c.handle[k]; ok {
+		c.uses[h] = c.batch
+		return h, false
+	}
+	for c.uses[c.hand] == c.batch {
+		c.hand = (c.hand + 1) % noColumn
+	}
+	h := uint8(c.hand)
+	c.hand = (c.hand + 1) % noColumn
+	delete(c.handle, c.keys[h])
+	c.handle[k], c.keys[h], c.uses[h] = h, k, c.batch
+	row := c.table[int(h)*columnWords:]
+	row[0], row[1], row[2], row[3] = k.values, k.valid, k.validOff, k.typ
+	return h, true
+}
+
+// key is a view as the kernel addresses it.
+func (w *Worker) key(v *gpu.View, typ uint64) (columnKey, error) {
+	k := columnKey{typ: typ, validOff: uint64(v.ValidOff)}
+	for _, b := range [2]struct {
+		buf gpu.Buffer
+		to  *uint64
+	}{{v.Buf, &k.values}, {v.Valid, &k.valid}} {
+		if b.buf == nil {
+			continue
+		}
+		at, ok := w.dev.Address(b.buf)
+		if !ok {
+			return k, fmt.Errorf("resident: %w: the buffer (%T) is of another device or was released", gpu.ErrUnsupported, b.buf)
+		}
+		*b.to = at
+	}
+	k.values += uint64(v.Off)
+	return k, nil
+}
