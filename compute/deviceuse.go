@@ -32,3 +32,16 @@ func DeviceUseOf(ctx context.Context) (DeviceUse, error) {
 	p.mu.Unlock()
 	return u, nil
 }
+
+// TrimDevice gives memory of the context's device that lies idle between calls back to the device, for others to have.
+// Columns and the memory of allocators stay. The error is gpu.ErrNoDevice where there is no device.
+func TrimDevice(ctx context.Context) error {
+	dev, err := deviceOf(ctx)
+	if err != nil {
+		return err
+	}
+	e := engineOf(dev)
+	e.mem.Trim()
+	e.private.trim()
+	return nil
+}

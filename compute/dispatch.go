@@ -20,6 +20,7 @@ func (c *call) choose(ctx context.Context, args []Datum, d *Decision) *engine {
 			if a, ok := GetAllocator(ctx).(*memory.Allocator); !ok || a.Device() != e.dev {
 				d.Reason += "; results are copied: not in GPU memory"
 			}
+			d.Reason += countersOf(c.fn.name, e.info.Driver).history(c.fn.name)
 		}
 	}
 	return e

@@ -28,7 +28,8 @@ const (
 )
 
 // Explain says where CallFunction with the same arguments would run, and why: too few rows, no device, types without a
-// GPU kernel, a kernel that failed its admission, a device that is lost. It runs nothing. Errors are those of the call
+// GPU kernel, a kernel that failed its admission, a device that is lost, earlier calls that the CPU had to answer. It runs
+// nothing. Errors are those of the call
 // as far as types show them.
 func Explain(ctx context.Context, name string, opts FunctionOptions, args ...Datum) (Decision, error) {
 	d := Decision{Function: name, Crossover: Never}

@@ -3,6 +3,7 @@ package compute
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -75,6 +76,19 @@ func countRun(function, device string, rows int64) { countersOf(function, device
 func (c *counters) add(rows int64) {
 	c.runs.Add(1)
 	c.rows.Add(rows)
+}
+
+// history tells of the calls that a device left to the CPU.
+func (c *counters) history(function string) string {
+	n, last := c.fallbacks.Load(), c.last.Load()
+	if n == 0 || last == nil {
+		return ""
+	}
+	calls := "calls"
+	if n == 1 {
+		calls = "call"
+	}
+	return fmt.Sprintf("; %d %s of %s before fell back to the CPU, the last since %s", n, calls, function, *last)
 }
 
 func countFallback(ctx context.Context, function, device string, err error) {

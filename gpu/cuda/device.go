@@ -88,7 +88,8 @@ func (d *device) judge(st status) error {
 	switch st {
 	case errorOutOfMemory:
 		return fmt.Errorf("%w: %w", gpu.ErrOutOfMemory, err)
-	case errorLaunchResources, errorNoBinary, errorInvalidPTX, errorUnsupportedPTX, errorInvalidValue, errorNotSupported:
+	case errorLaunchResources, errorInvalidValue, errorNotSupported, errorNotFound,
+		errorInvalidImage, errorNoBinary, errorInvalidPTX, errorNoJIT, errorUnsupportedPTX, errorJITDisabled:
 		return &gpu.CommandError{Log: err.Error()}
 	}
 	return d.Lose(err.Error())

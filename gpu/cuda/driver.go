@@ -109,9 +109,13 @@ const (
 	errorOutOfMemory     status = 2
 	errorStubLibrary     status = 34
 	errorNoDevice        status = 100
+	errorInvalidImage    status = 200
 	errorNoBinary        status = 209
 	errorInvalidPTX      status = 218
+	errorNoJIT           status = 221
 	errorUnsupportedPTX  status = 222
+	errorJITDisabled     status = 223
+	errorNotFound        status = 500
 	errorNotReady        status = 600
 	errorLaunchResources status = 701
 	errorSystem          status = 304

@@ -72,7 +72,7 @@ func newImageCache(dir string) *imageCache {
 	if err != nil || !info.IsDir() || !ours(info) {
 		return new(imageCache)
 	}
-	if info.Mode().Perm()&0o022 != 0 && os.Chmod(dir, 0o700) != nil {
+	if perm := info.Mode().Perm(); perm&0o077 != 0 && os.Chmod(dir, 0o700) != nil && perm&0o022 != 0 {
 		return new(imageCache)
 	}
 	return &imageCache{dir: dir}

@@ -55,14 +55,22 @@ var buildSoftware = sync.OnceValues(func() (*software, error) {
 	if w.library, err = purego.Dlopen(lib, purego.RTLD_NOW|purego.RTLD_GLOBAL); err != nil {
 		return nil, err
 	}
-	header, err := filepath.Abs("testdata/host.h")
-	if err != nil {
-		return nil, err
-	}
-	w.call("software_start", address(cstring(header)), address(cstring(softwareFolder)))
+	w.start(softwareFolder)
 	w.drv, err = newDriver([]string{lib})
 	return w, err
 })
+
+// start tells the library where it finds its header and builds kernels.
+func (w *software) start(folder string) {
+	header, err := filepath.Abs("testdata/host.h")
+	if err != nil {
+		panic(err)
+	}
+	h, f := cstring(header), cstring(folder)
+	w.call("software_start", address(h), address(f))
+	runtime.KeepAlive(h)
+	runtime.KeepAlive(f)
+}
 
 // startSoftware returns the software with no faults planned and nothing alive.
 func startSoftware(t *testing.T) *software {

@@ -24,6 +24,7 @@ type FaultDevice struct {
 type plan struct {
 	compiles    int // so many of the next compilations fail
 	allocs      int // this one of the next allocations fails
+	full        int // from this one of the next allocations on they fail
 	commits     int // this one of the next commits is refused
 	commands    int // this one of the next commits fails on the device
 	loss        int // with this one of the next commits the device is lost
@@ -59,6 +60,10 @@ func (d *FaultDevice) CorruptKernels(match func(name string) bool) {
 
 // FailAlloc makes the n-th allocation from now fail with ErrOutOfMemory, once; 0 ends it.
 func (d *FaultDevice) FailAlloc(n int) { d.change(func(p *plan) { p.allocs = n }) }
+
+// FailAllocsFrom makes the n-th allocation from now and all after it fail with ErrOutOfMemory, as on a device that is full;
+// 0 ends it.
+func (d *FaultDevice) FailAllocsFrom(n int) { d.change(func(p *plan) { p.full = n }) }
 
 // FailCommit makes the n-th Commit from now fail with ErrOutOfMemory, once; 0 ends it.
 func (d *FaultDevice) FailCommit(n int) { d.change(func(p *plan) { p.commits = n }) }
@@ -110,6 +115,12 @@ func (d *FaultDevice) Alloc(size int, place gpu.Place) (gpu.Buffer, error) {
 	d.mu.Lock()
 	d.counted.Allocs++
 	lost, fail := d.lost, d.due(&d.plan.allocs)
+	if d.plan.full > 1 {
+		d.plan.full--
+	} else if d.plan.full == 1 {
+		d.counted.Injected++
+		fail = true
+	}
 	d.mu.Unlock()
 	switch {
 	case lost:

@@ -121,6 +121,20 @@ func TestFaultOutOfMemory(t *testing.T) {
 		require.NoError(t, err)
 		b.Release()
 	}
+	r.FailAllocsFrom(2)
+	for i := range 4 {
+		b, err := r.Alloc(64, gpu.Shared)
+		if i > 0 {
+			require.ErrorIs(t, err, gpu.ErrOutOfMemory)
+			continue
+		}
+		require.NoError(t, err)
+		b.Release()
+	}
+	r.FailAllocsFrom(0)
+	b, err := r.Alloc(64, gpu.Shared)
+	require.NoError(t, err)
+	b.Release()
 	r.FailCommit(2)
 	r.good()
 	commit, _ := r.run()

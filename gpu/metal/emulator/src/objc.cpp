@@ -31,7 +31,7 @@ struct Class : Object {
 namespace {
 
 constexpr size_t kSlots = 1u << 22;
-constexpr size_t kQuarantine = 65536; // dead slots kept before one is used again
+constexpr size_t kQuarantine = 8192; // dead slots kept before one is used again
 constexpr size_t kMaxSelectors = 8192;
 
 // Everything global, built on first use: the order of static constructors does not matter.

@@ -1,5 +1,7 @@
 // Autorelease pools: a stack for each OS thread, as in the real runtime.
 #include "objc.h"
+#include <deque>
+#include <mutex>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
@@ -14,6 +16,11 @@ struct Pool {
     size_t mark;  // pending objects below this pool
     bool open;
 };
+
+// A popped token stays allocated for a while, so that popping it twice is seen for what it is.
+constexpr size_t kPoppedTokens = 4096;
+std::mutex popped_mutex;
+auto& popped = *new std::deque<Pool*>;
 
 thread_local std::vector<Object*> pending;
 thread_local std::vector<Pool*> pools;
@@ -47,7 +54,6 @@ EMU_API void* objc_autoreleasePoolPush() {
     return p;
 }
 
-// A popped token stays allocated, so that popping it twice is seen for what it is.
 EMU_API void objc_autoreleasePoolPop(void* token) {
     auto p = (Pool*)token;
     if (!p->open) {
@@ -69,6 +75,12 @@ EMU_API void objc_autoreleasePoolPop(void* token) {
         Object* o = pending.back();
         pending.pop_back();
         release(o);
+    }
+    std::lock_guard<std::mutex> lock(popped_mutex);
+    popped.push_back(p);
+    if (popped.size() > kPoppedTokens) {
+        delete popped.front();
+        popped.pop_front();
     }
 }
 
