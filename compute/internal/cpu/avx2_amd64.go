@@ -752,3 +752,21 @@ func castF64F32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
 
 //go:noescape
 func castF64F32StreamAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func gather8(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) (ret uint64)
+
+//go:noescape
+func gather16(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) (ret uint64)
+
+//go:noescape
+func gather32(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) (ret uint64)
+
+//go:noescape
+func gather64(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) (ret uint64)
+
+//go:noescape
+func gather128(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) (ret uint64)
+
+//go:noescape
+func gather256(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) (ret uint64)

@@ -1185,3 +1185,44 @@ func callCast(kernel int, dst unsafe.Pointer, src unsafe.Pointer, n int) uint64 
 	}
 	panic(noKernel)
 }
+
+// callGather copies row index[i] of src to row i of dst for n rows, a multiple
+// of 64, until an index of the next eight is not below limit. It returns the
+// rows done. kernel is the logarithm of the size of a row.
+//
+//go:noinline
+func callGather(kernel int, dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) uint64 {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0:
+			return gather8(dst, src, index, n, limit)
+		case 1:
+			return gather16(dst, src, index, n, limit)
+		case 2:
+			return gather32(dst, src, index, n, limit)
+		case 3:
+			return gather64(dst, src, index, n, limit)
+		case 4:
+			return gather128(dst, src, index, n, limit)
+		case 5:
+			return gather256(dst, src, index, n, limit)
+		}
+		panic(noKernel)
+	}
+	switch kernel {
+	case 0:
+		return gather8(dst, src, index, n, limit)
+	case 1:
+		return gather16(dst, src, index, n, limit)
+	case 2:
+		return gather32(dst, src, index, n, limit)
+	case 3:
+		return gather64(dst, src, index, n, limit)
+	case 4:
+		return gather128(dst, src, index, n, limit)
+	case 5:
+		return gather256(dst, src, index, n, limit)
+	}
+	panic(noKernel)
+}

@@ -55,6 +55,15 @@ func Select(mask, maskValid Bitmap, n int, emitNull bool, par int, scratch func(
 	return s
 }
 
+// EachPart calls f in parallel for the parts, numbered from 0 to Parts, that
+// the rows come in; those kept of a part go to the output from row at on.
+func (s *Selection) EachPart(par int, f func(part, start, end, at int)) {
+	s.eachMorsel(par, func(m, start, end int) { f(m, start, end, s.starts[m]) })
+}
+
+// Parts is how many parts EachPart has.
+func (s *Selection) Parts() int { return len(s.starts) - 1 }
+
 // eachMorsel calls f for every morsel of rows, in parallel.
 func (s *Selection) eachMorsel(par int, f func(m, start, end int)) {
 	Parallel(s.n, selectMorsel, par, func(_, start, end int) {
@@ -76,13 +85,18 @@ func (s *Selection) Len() int { return s.n }
 // Kept returns the kept rows as a bitmap of Len rows.
 func (s *Selection) Kept() Bitmap { return Bitmap{Data: s.words} }
 
+// Nulls returns the validity of the mask where kept rows may be null because
+// the mask was, else the absent bitmap.
+func (s *Selection) Nulls() Bitmap { return s.mask }
+
 // EmitsNulls reports whether kept rows may be null because the mask was.
 func (s *Selection) EmitsNulls() bool { return !s.mask.All() }
 
 // Runs calls f for every longest run of kept rows, in order.
-func (s *Selection) Runs(f func(start, n int)) { s.runs(0, s.n, f) }
+func (s *Selection) Runs(f func(start, n int)) { s.RunsOf(0, s.n, f) }
 
-func (s *Selection) runs(start, end int, f func(start, n int)) {
+// RunsOf is Runs for the rows [start, end) of a part.
+func (s *Selection) RunsOf(start, end int, f func(start, n int)) {
 	from, length := start, 0
 	for i := start; i < end; i += 64 {
 		for w := s.word(i); w != 0; {
@@ -121,7 +135,7 @@ func (s *Selection) Values(width int, dst, src []byte, par int) {
 	default:
 		s.eachMorsel(par, func(m, start, end int) {
 			at := s.starts[m] * width
-			s.runs(start, end, func(from, n int) {
+			s.RunsOf(start, end, func(from, n int) {
 				at += copy(dst[at:], src[from*width:(from+n)*width])
 			})
 		})

@@ -18,6 +18,8 @@ func simdAddFloats[T Float](*Exact, []T, Bitmap) (rows int) { return 0 }
 
 func simdCompress[T any]([]T, []T, []byte) (rows, kept int) { return 0, 0 }
 
+func simdGather[T any]([]T, []T, []uint64) (rows int) { return 0 }
+
 func simdExtract([]uint64, []byte) (words int) { return 0 }
 
 func simdBits(_ int, dst []byte, a, b Bitmap, n int) ([]byte, Bitmap, Bitmap, int) {
