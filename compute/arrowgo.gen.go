@@ -781,21 +781,6 @@ func SortTable(ctx context.Context, tbl arrow.Table, keys []SortKey) (arrow.Tabl
 	return ac.SortTable(ctx, tbl, keys)
 }
 
-// Take is arrow-go's compute.Take.
-func Take(ctx context.Context, opts TakeOptions, values Datum, indices Datum) (Datum, error) {
-	return ac.Take(ctx, opts, values, indices)
-}
-
-// TakeArray is arrow-go's compute.TakeArray.
-func TakeArray(ctx context.Context, values arrow.Array, indices arrow.Array) (arrow.Array, error) {
-	return ac.TakeArray(ctx, values, indices)
-}
-
-// TakeArrayOpts is arrow-go's compute.TakeArrayOpts.
-func TakeArrayOpts(ctx context.Context, values arrow.Array, indices arrow.Array, opts TakeOptions) (arrow.Array, error) {
-	return ac.TakeArrayOpts(ctx, values, indices, opts)
-}
-
 // Tan is arrow-go's compute.Tan.
 func Tan(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
 	return ac.Tan(ctx, opts, arg)

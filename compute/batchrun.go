@@ -34,14 +34,16 @@ func (b *Batch) engine() *engine {
 		}
 		var rows int64
 		place := DeviceMemory
-		for _, a := range v.args {
+		for i, a := range v.args {
 			if d, ok := a.(Datum); ok {
-				rows = max(rows, d.Len())
+				if c.cross != crossTake || i == 1 {
+					rows = max(rows, d.Len())
+				}
 				place = max(place, e.placeOf([]Datum{d}))
 			}
 		}
 		class := c.cross
-		if class == crossMap && used[v] && !e.info.Unified {
+		if (class == crossMap || class == crossTake) && used[v] && !e.info.Unified {
 			class = crossCompare // what stays on the device does not cross the bus
 		}
 		cross, _ := crossoverOf(c.fn.name, &e.info, class, c.in, place)
@@ -63,8 +65,14 @@ func (v *Value) fitsDevice() bool {
 			if f = x.form; x.typ.ID() == arrow.STRUCT || v.call.dicts[i] != msl.NoType {
 				return false
 			}
+			if v.call.cross == crossTake && i == 0 && (f == formChunked || x.pending()) {
+				return false
+			}
 		case Datum:
 			f, _ = formOf(x)
+			if v.call.cross == crossTake && i == 0 && !oneChunk(x) {
+				return false
+			}
 		}
 		if f == formScalar && v.call.fn.check != nil {
 			return false // filters take no scalars there

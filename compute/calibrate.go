@@ -23,7 +23,7 @@ import (
 )
 
 // calibration is what was measured on a device: per class and place, rows of 8 bytes.
-type calibration [crossFilter + 1][ForeignMemory + 1]int64
+type calibration [crossTake + 1][ForeignMemory + 1]int64
 
 // calibrations are those of this process's devices, read from the user's cache folder at first use.
 var calibrations sync.Map // deviceName -> *calibrationOnce
@@ -162,6 +162,7 @@ func ForgetCalibration(dev gpu.Device) error {
 // representatives are the calls that stand for their class.
 var representatives = map[crossClass]string{
 	crossMap: "add_unchecked", crossCompare: "greater", crossBits: "and", crossReduce: "sum", crossFilter: "filter",
+	crossTake: "take",
 }
 
 // calibrateRows are the sizes tried, the largest first: the search ends at the first that the device loses.

@@ -34,6 +34,7 @@ const (
 	aggregateKind optionsKind = iota + 1
 	countKind
 	filterKind
+	takeKind
 	nullKind
 	castKind
 )
@@ -54,6 +55,10 @@ func keyOfOptions(opts FunctionOptions) (optionsKey, bool) {
 	case *FilterOptions:
 		if o != nil {
 			return optionsKey{kind: filterKind, mode: uint8(o.NullSelection)}, true
+		}
+	case *TakeOptions:
+		if o != nil {
+			return optionsKey{kind: takeKind}, true
 		}
 	case *NullOptions:
 		if o != nil {

@@ -26,6 +26,7 @@ const (
 	crossBits                      // bits in, bits or a scalar out
 	crossReduce                    // a column in, a scalar out
 	crossFilter                    // a column and bits in, part of the column out
+	crossTake                      // a column and indices in, a column as long as the indices out
 )
 
 // Place is where the inputs of a call lie.
@@ -55,6 +56,7 @@ var shipped = map[string]map[crossClass][ForeignMemory + 1]int64{
 		crossBits:    {131_072, 131_072, Never},
 		crossReduce:  {524_288, Never, Never},
 		crossFilter:  {524_288, Never, Never},
+		crossTake:    {Never, Never, Never},
 	},
 	"metal": {
 		crossMap:     {10_000_000, 10_000_000, Never},
@@ -62,6 +64,7 @@ var shipped = map[string]map[crossClass][ForeignMemory + 1]int64{
 		crossBits:    {1_000_000_000, 1_000_000_000, Never},
 		crossReduce:  {10_000_000, 10_000_000, Never},
 		crossFilter:  {30_000_000, 30_000_000, Never},
+		crossTake:    {30_000_000, 30_000_000, Never},
 	},
 }
 
@@ -194,5 +197,6 @@ func Crossovers(dev gpu.Info) []Crossover {
 	}
 	add("cast", crossMap)
 	add("filter", crossFilter)
+	add("take", crossTake)
 	return out
 }

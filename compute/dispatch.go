@@ -50,7 +50,7 @@ func (v *verdict) reason() string {
 }
 
 func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
-	v := verdict{rows: rowsOf(args), crossover: Never}
+	v := verdict{rows: c.rows(args), crossover: Never}
 	dev, err := deviceOf(ctx)
 	switch {
 	case err != nil:
@@ -65,6 +65,8 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 		v.why = "no validity bitmap to count"
 	case c.admit.op == "filter" && (args[0].Kind() == KindScalar || args[1].Kind() == KindScalar):
 		v.why = "scalars are not filtered on a device"
+	case c.cross == crossTake && !oneChunk(args[0]):
+		v.why = errManyChunks.Error()
 	}
 	if v.err != nil || v.why != "" {
 		return nil, v

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/compute/internal/selection"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -20,7 +21,6 @@ func filterFunction() *function {
 	return &function{
 		kind: ac.FuncVector, arity: Arity{NArgs: 2}, opts: ac.DefaultFilterOptions(),
 		check:   checkFilter,
-		empty:   filterNothing,
 		resolve: resolveFilter,
 		tables:  filterTables,
 	}
@@ -35,43 +35,13 @@ func checkFilter(args []Datum) error {
 	return nil
 }
 
-// filterNothing answers for values without rows, on which arrow-go panics. ok is false where there are rows.
-func filterNothing(args []Datum) (out Datum, ok bool) {
-	if args[0].Len() != 0 || args[1].Len() != 0 {
-		return nil, false
-	}
-	t := args[0].(ArrayLikeDatum).Type()
-	if args[0].Kind() == ac.KindChunked || args[1].Kind() == ac.KindChunked {
-		return &ac.ChunkedDatum{Value: arrow.NewChunked(t, nil)}, true
-	}
-	return &ac.ArrayDatum{Value: emptyData(t)}, true
-}
-
-// filterWidth is the width in bytes of the values that a filter moves: 0 for bits, -1 for types that are not of fixed
-// width. Of a dictionary it moves the indexes.
-func filterWidth(t arrow.DataType) int {
-	switch d := t.(type) {
-	case *arrow.BooleanType:
-		return 0
-	case *arrow.DictionaryType:
-		return filterWidth(d.IndexType)
-	case arrow.ExtensionType:
-		return filterWidth(d.StorageType())
-	case *arrow.FixedSizeListType:
-		return -1
-	case arrow.FixedWidthDataType:
-		return d.BitWidth() / 8
-	}
-	return -1
-}
-
-// filterKernel is the element type that a device moves values as; NoType where it cannot.
-func filterKernel(width int) msl.Type {
-	switch {
-	case width == 0:
+// movedAs is the element type that a device moves values of type t as; NoType where it cannot.
+func movedAs(t arrow.DataType) msl.Type {
+	switch w := selection.Width(t); {
+	case w == 0:
 		return msl.Bool
-	case width < len(byWidth):
-		return byWidth[width]
+	case w > 0 && w < len(byWidth):
+		return byWidth[w]
 	}
 	return msl.NoType
 }
@@ -87,17 +57,13 @@ func resolveFilter(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	if in[1].ID() != arrow.BOOL {
 		return nil, fmt.Errorf("%w: filter argument must be boolean type, got %s", arrow.ErrNotImplemented, in[1])
 	}
-	w := filterWidth(in[0])
-	if w < 0 {
-		return nil, errNoKernel
-	}
-	emit, kernel := o.NullSelection == ac.SelectionEmitNulls, filterKernel(w)
+	emit, kernel := o.NullSelection == ac.SelectionEmitNulls, movedAs(in[0])
 	c := &call{
 		out: in[0], in: kernel, ins: [maxArgs]msl.Type{kernel, msl.Bool}, cross: crossFilter,
 		admit: admitKey{op: "filter", in: kernel, emit: emit},
 		nulls: func(args []bool) bool { return args[0] || emit && args[1] },
 		cpu: func(ctx context.Context, args []Datum) (Datum, error) {
-			return filterDatum(ctx, args[0], args[1], w, emit)
+			return filterDatum(ctx, args[0], args[1], emit)
 		},
 	}
 	if kernel == msl.NoType {
@@ -147,8 +113,8 @@ type lane struct {
 	v, m, n      int
 }
 
-// filterDatum filters values of fixed width on the CPU. Two scalars count as arrays of one row, as in arrow-go.
-func filterDatum(ctx context.Context, values, mask Datum, width int, emit bool) (Datum, error) {
+// filterDatum filters on the CPU. Two scalars count as arrays of one row, as in arrow-go.
+func filterDatum(ctx context.Context, values, mask Datum, emit bool) (Datum, error) {
 	if values.Kind() == ac.KindScalar && mask.Kind() == ac.KindScalar {
 		one, err := scalar.MakeArrayFromScalar(values.(*ScalarDatum).Value, 1, GetAllocator(ctx))
 		if err != nil {
@@ -176,7 +142,7 @@ func filterDatum(ctx context.Context, values, mask Datum, width int, emit bool) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d, err := l.filter(ctx, width, emit)
+		d, err := l.filter(ctx, emit)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +154,7 @@ func filterDatum(ctx context.Context, values, mask Datum, width int, emit bool) 
 // selections keeps the memory of selections for the next filter.
 var selections = sync.Pool{New: func() any { return new([]byte) }}
 
-func (l lane) filter(ctx context.Context, width int, emit bool) (arrow.ArrayData, error) {
+func (l lane) filter(ctx context.Context, emit bool) (arrow.ArrayData, error) {
 	m, err := columnOf(l.mask, msl.Bool, false)
 	if err != nil {
 		return nil, err
@@ -202,60 +168,21 @@ func (l lane) filter(ctx context.Context, width int, emit bool) (arrow.ArrayData
 		}
 		return (*bits)[:n]
 	})
-	return l.compact(ctx, sel, width)
+	values := l.values
+	if l.n != values.Len() {
+		values = array.NewSliceData(values, int64(l.v), int64(l.v+l.n))
+		defer values.Release()
+	}
+	return pickerOf(ctx).Pick(values, selection.Kept(sel))
 }
 
-// compact moves the selected rows of the lane's values to new array data.
-func (l lane) compact(ctx context.Context, sel *cpu.Selection, width int) (arrow.ArrayData, error) {
-	if err := checkRows(l.values); err != nil {
-		return nil, err
+// pickerOf picks rows as the context says.
+func pickerOf(ctx context.Context) *selection.Picker {
+	mem := GetAllocator(ctx)
+	return &selection.Picker{
+		Workers: workersOf(ctx), Mem: mem,
+		Buffer: func(n int) (*arrowmem.Buffer, error) { return newBuffer(mem, n) },
 	}
-	bufs, off := l.values.Buffers(), l.values.Offset()+l.v
-	n, workers, mem := sel.Count(), workersOf(ctx), GetAllocator(ctx)
-	var src []byte
-	if len(bufs) > 1 && bufs[1] != nil {
-		src = bufs[1].Bytes()
-	}
-	var valid cpu.Bitmap
-	if len(bufs) > 0 && bufs[0] != nil && bufs[0].Len() > 0 && l.values.NullN() != 0 {
-		valid = cpu.Bitmap{Data: bufs[0].Bytes(), Off: off}
-	}
-	held := len(src) * 8
-	if width > 0 {
-		held = len(src) / width
-	}
-	if l.n > 0 && held < off+l.n {
-		return nil, fmt.Errorf("%w: buffer of %d bytes is too short for %d rows of %s at offset %d",
-			arrow.ErrInvalid, len(src), l.values.Len(), l.values.DataType(), l.values.Offset())
-	}
-	out, err := newBuffer(mem, rowBytes(n, width))
-	if err != nil {
-		return nil, err
-	}
-	defer out.Release()
-	if width == 0 {
-		sel.Bits(out.Bytes(), cpu.Bitmap{Data: src, Off: off}, workers)
-	} else if n > 0 {
-		sel.Values(width, out.Bytes(), src[off*width:], workers)
-	}
-	var outValid *arrowmem.Buffer
-	nulls := 0
-	if !valid.All() || sel.EmitsNulls() {
-		if outValid, err = newBuffer(mem, (n+7)/8); err != nil {
-			return nil, err
-		}
-		defer outValid.Release()
-		nulls = sel.Validity(outValid.Bytes(), valid, workers)
-	}
-	return filtered(l.values, n, nulls, outValid, out), nil
-}
-
-// rowBytes is the size of n values of a width in bytes, 0 for bits.
-func rowBytes(n, width int) int {
-	if width == 0 {
-		return (n + 7) / 8
-	}
-	return n * width
 }
 
 // filtered is array data like d with other buffers; a dictionary stays.
@@ -271,7 +198,7 @@ func filtered(d arrow.ArrayData, n, nulls int, valid, values *arrowmem.Buffer) a
 // type; filter is Bool and as long, an array or chunks (for a record batch, an array).
 //
 // A null in the filter drops its row, or with SelectionEmitNulls keeps it as null; what the values hold under nulls does
-// not matter. Dictionaries stay as they are. Different lengths are arrow.ErrInvalid; a filter that is not Bool or is a
+// not matter. Dictionaries, and the values behind views of strings and lists, stay as they are. Different lengths are arrow.ErrInvalid; a filter that is not Bool or is a
 // scalar is arrow.ErrNotImplemented. The result belongs to the caller.
 //
 // The GPU is used from the crossover on for Bool and for values of 1, 2, 4 and 8 bytes.

@@ -7,8 +7,8 @@ import (
 	"github.com/broadhead-go/broadhead/msl"
 )
 
-// selection is a mask made ready: which rows are kept, and where each tile's begin in the output.
-type selection struct {
+// deviceSelection is a mask made ready: which rows are kept, and where each tile's begin in the output.
+type deviceSelection struct {
 	words, offsets place
 	total          *rowCount
 	tiles          int
@@ -88,7 +88,7 @@ func (r *recorder) andBits(v, mask *part) (place, error) {
 }
 
 // selectionOf records the two passes over the mask, once for each mask.
-func (r *recorder) selectionOf(mask *part, emit bool) (*selection, error) {
+func (r *recorder) selectionOf(mask *part, emit bool) (*deviceSelection, error) {
 	id := selectionKey{
 		buf: mask.values.buf, at: mask.values.off, off: mask.off, valid: mask.valid.buf, validAt: mask.valid.off,
 		validOff: mask.validOff, n: mask.n, count: mask.count, emit: emit,
@@ -96,7 +96,7 @@ func (r *recorder) selectionOf(mask *part, emit bool) (*selection, error) {
 	if sel := r.shared[id]; sel != nil {
 		return sel, nil
 	}
-	sel := &selection{tiles: groupsOf(mask.n, msl.Tile), total: &rowCount{most: mask.n}}
+	sel := &deviceSelection{tiles: groupsOf(mask.n, msl.Tile), total: &rowCount{most: mask.n}}
 	var counts place
 	var err error
 	for _, s := range []struct {
@@ -149,14 +149,14 @@ func (r *recorder) selectionOf(mask *part, emit bool) (*selection, error) {
 		r.c.Copy(at.buf, at.off, sel.total.at.buf, sel.total.at.off, 8)
 	}
 	if r.shared == nil {
-		r.shared = map[selectionKey]*selection{}
+		r.shared = map[selectionKey]*deviceSelection{}
 	}
 	r.shared[id] = sel
 	return sel, nil
 }
 
 // scatter records the move of selected elements of type t.
-func (r *recorder) scatter(sel *selection, t msl.Type, in *place, off uint64, out *place, n int) error {
+func (r *recorder) scatter(sel *deviceSelection, t msl.Type, in *place, off uint64, out *place, n int) error {
 	if t == msl.Bool {
 		// tiles or their bits into words that they share
 		fill := msl.FillParams{Words: uint64(bitmapBytes(n) / 4)}

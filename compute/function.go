@@ -27,8 +27,6 @@ type function struct {
 	resolve func(opts FunctionOptions, in []arrow.DataType) (*call, error)
 	// check looks at the arguments before anything else; nil: there is nothing to look at.
 	check func(args []Datum) error
-	// empty answers calls without rows that would go to arrow-go; nil: they go.
-	empty func(args []Datum) (Datum, bool)
 	// elementWise: each row of the result depends on that row of the arguments, dictionaries by value.
 	elementWise bool
 	// tables runs the function over record batches and tables; nil where it takes none.
@@ -243,6 +241,14 @@ func rowsOf(args []Datum) int64 {
 		n = max(n, a.Len())
 	}
 	return n
+}
+
+// rows is the number of rows that decide where a call runs: those of its longest argument, or of the indices of a take.
+func (c *call) rows(args []Datum) int64 {
+	if c.cross == crossTake {
+		return args[1].Len()
+	}
+	return rowsOf(args)
 }
 
 // isUsers says that an error is the caller's (bad data, a cancelled context), which the CPU would give as well.

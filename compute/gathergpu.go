@@ -50,12 +50,16 @@ func (r *recorder) lookUp(chunk arrow.ArrayData, index, t msl.Type) (out part, e
 			return out, err
 		}
 	}
-	at, values := &parts[0], &parts[1]
-	out = part{typ: t, n: at.n, stride: 1, nullable: at.nullable || values.nullable}
+	return r.gather(&parts[0], &parts[1], byWidth[widths[t]], part{typ: t}, "dictionary")
+}
+
+// gather records that the rows of out are those of values that at numbers, which move as elements of type t.
+func (r *recorder) gather(at, values *part, t msl.Type, out part, function string) (part, error) {
+	out.n, out.stride, out.count, out.nullable = at.n, 1, at.count, at.nullable || values.nullable
 	if err := out.allocate(r); err != nil || out.n == 0 {
 		return out, err
 	}
-	key := msl.Key{Skeleton: msl.Gather, In: index, Out: byWidth[widths[t]]}
+	key := msl.Key{Skeleton: msl.Gather, In: at.typ, Out: t}
 	d := r.kernel(key).in(msl.GatherIndex, &at.values).in(msl.GatherDict, &values.values)
 	if at.nullable {
 		d.key.Flags |= msl.ANulls
@@ -69,11 +73,11 @@ func (r *recorder) lookUp(chunk arrow.ArrayData, index, t msl.Type) (out part, e
 	if out.nullable {
 		d.to(msl.GatherOutValid, &out.valid)
 	}
-	word, err := r.failWord(failWord{function: "dictionary"})
+	word, err := r.failWord(failWord{function: function})
 	if err != nil {
 		return out, err
 	}
-	d.to(msl.GatherErr, &word)
+	d.to(msl.GatherErr, &word).rows(msl.GatherLen, at.count)
 	params := msl.GatherParams{
 		N: uint64(out.n), Off: at.off, Valid: at.validOff,
 		Dict: values.off, DictValid: values.validOff, DictLen: uint64(values.n),

@@ -2,7 +2,6 @@ package compute
 
 import (
 	"fmt"
-	"math"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -11,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/compute/internal/selection"
 	"github.com/broadhead-go/broadhead/compute/internal/strs"
 	"github.com/broadhead-go/broadhead/msl"
 )
@@ -46,27 +46,11 @@ func (c *column) data(start int) []byte { return c.values[(c.off+start)*widths[c
 // bits is the column's values as a bitmap; Bool only.
 func (c *column) bits() cpu.Bitmap { return cpu.Bitmap{Data: c.values, Off: c.off} }
 
-// maxRows bounds offset plus length of array data, so that no size computed from them wraps.
-const maxRows = math.MaxInt / 64
-
-// checkRows refuses array data whose offset and length cannot be, or whose validity bitmap is too short for them.
-func checkRows(d arrow.ArrayData) error {
-	off, n := d.Offset(), d.Len()
-	if off < 0 || n < 0 || off > maxRows || n > maxRows-off {
-		return fmt.Errorf("%w: array of %d rows at offset %d", arrow.ErrInvalid, n, off)
-	}
-	if b := d.Buffers(); n > 0 && len(b) > 0 && b[0] != nil && b[0].Len() > 0 && 8*b[0].Len() < off+n {
-		return fmt.Errorf("%w: validity bitmap of %d bytes is too short for %d rows at offset %d",
-			arrow.ErrInvalid, b[0].Len(), n, off)
-	}
-	return nil
-}
-
 // columnOf views array data as a column of element type t (NoType: without values), or its validity as a Bool column
 // without nulls.
 func columnOf(d arrow.ArrayData, t msl.Type, validity bool) (column, error) {
 	c := column{off: d.Offset(), n: d.Len(), stride: 1, typ: t}
-	if err := checkRows(d); err != nil {
+	if err := selection.CheckRows(d); err != nil {
 		return c, err
 	}
 	bufs := d.Buffers()

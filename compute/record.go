@@ -84,7 +84,7 @@ type recorder struct {
 	fails   []failWord
 	results []*arrowmem.Buffer
 	blocks  []*privateBlock
-	shared  map[selectionKey]*selection
+	shared  map[selectionKey]*deviceSelection
 	event   gpu.Event
 }
 

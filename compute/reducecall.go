@@ -10,6 +10,7 @@ import (
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/compute/internal/selection"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -120,7 +121,7 @@ func (t *tally) countDatum(d Datum) error {
 		return nil
 	}
 	for _, c := range chunksOf(d) {
-		if err := checkRows(c); err != nil {
+		if err := selection.CheckRows(c); err != nil {
 			return err
 		}
 		t.rows += c.Len()

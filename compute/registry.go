@@ -55,6 +55,7 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 		add(a.function(), a.name)
 	}
 	add(filterFunction(), "filter", "array_filter")
+	add(takeFunction(), "take", "array_take")
 	for _, ops := range castOps {
 		msl.Define(ops[msl.I64].name, ops[msl.I64].gpu)
 	}

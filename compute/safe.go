@@ -16,11 +16,6 @@ func (f *function) passOn(ctx context.Context, opts FunctionOptions, args []Datu
 	if f.base == nil {
 		return nil, f.noKernel(types)
 	}
-	if f.empty != nil {
-		if out, ok := f.empty(args); ok {
-			return out, nil
-		}
-	}
 	pass := f.passWhole
 	if f.elementWise {
 		decode := &call{}

@@ -22,10 +22,11 @@ func TestCPU(t *testing.T) { computetest.RunAll(t, onCPU()) }
 // The answer does not depend on the number of threads nor on the chunks.
 func TestSameBitsHoweverSplit(t *testing.T) {
 	const rows = 300_000
-	a, b, mask := testFloats(rows, 1), testFloats(rows, 2), testBools(rows)
+	a, b, mask, rowNumbers := testFloats(rows, 1), testFloats(rows, 2), testBools(rows), counting(memory.DefaultAllocator, rows)
 	defer a.Release()
 	defer b.Release()
 	defer mask.Release()
+	defer rowNumbers.Release()
 	calls := []struct {
 		name string
 		args []arrow.Array
@@ -38,6 +39,7 @@ func TestSameBitsHoweverSplit(t *testing.T) {
 		{"less", []arrow.Array{a, b}},
 		{"is_nan", []arrow.Array{a}},
 		{"filter", []arrow.Array{a, mask}},
+		{"take", []arrow.Array{a, rowNumbers}},
 	}
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {

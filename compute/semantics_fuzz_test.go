@@ -35,3 +35,5 @@ func FuzzAggregate(f *testing.F) { fuzz(f, aggregateFunctions...) }
 func FuzzCast(f *testing.F) { fuzz(f, "cast") }
 
 func FuzzFilter(f *testing.F) { fuzz(f, "filter", "array_filter") }
+
+func FuzzTake(f *testing.F) { fuzz(f, "take", "array_take") }

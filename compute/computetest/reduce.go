@@ -199,25 +199,3 @@ func count(in []*Column, opts compute.FunctionOptions) (*Column, error) {
 	}[o.Mode]
 	return &Column{Type: i64, Rows: []any{int64(n)}}, nil
 }
-
-// selected is the oracle of filter.
-func selected(in []*Column, opts compute.FunctionOptions) (*Column, error) {
-	values, mask := in[0], in[1]
-	switch {
-	case (values.Form == Scalar) != (mask.Form == Scalar):
-		return nil, errNoKernel
-	case len(values.Rows) != len(mask.Rows):
-		return nil, errLength
-	}
-	o, _ := opts.(*compute.FilterOptions)
-	res := &Column{Type: values.Type, Form: max(values.Form, mask.Form, Array), Rows: []any{}}
-	for i, m := range mask.Rows {
-		switch {
-		case m == true:
-			res.Rows = append(res.Rows, values.Rows[i])
-		case m == nil && o != nil && o.NullSelection == compute.SelectionEmitNulls:
-			res.Rows = append(res.Rows, nil)
-		}
-	}
-	return res, nil
-}

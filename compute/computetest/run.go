@@ -65,6 +65,7 @@ func longCases(lengths []int) []Case {
 			{"min_max", Signature{i32}},
 			{"sum", Signature{f64}},
 			{"filter", Signature{i64, boolType}},
+			{"take", Signature{i64, i32}},
 		} {
 			out = append(out, Case{
 				row: rowOf(l.name), types: l.types, length: n, offset: 1, nulls: nullRatio{0.3, 0.3}, flavour: random, shape: shapes[0],
@@ -128,7 +129,7 @@ func (p *path) checkWith(t *testing.T, c *Case, rng *rand.Rand) {
 			got.Release()
 			t.Fatalf("no error, want %v", wantErr)
 		}
-		for _, class := range []error{arrow.ErrInvalid, arrow.ErrNotImplemented} {
+		for _, class := range []error{arrow.ErrInvalid, arrow.ErrNotImplemented, arrow.ErrIndex} {
 			if errors.Is(wantErr, class) && !errors.Is(err, class) {
 				t.Fatalf("got error %v, want %v", err, wantErr)
 			}
@@ -187,7 +188,12 @@ func (c *Case) excuses() []string {
 	case strings.HasSuffix(c.row.Name, "filter"):
 		out = append(out, "scalars are not filtered")
 		if first.ID() == arrow.NULL {
-			out = append(out, "no kernel of ours")
+			out = append(out, "no GPU kernel")
+		}
+	case c.takes():
+		out = append(out, "several chunks")
+		if first.ID() == arrow.NULL {
+			out = append(out, "no GPU kernel")
 		}
 	case c.row.Name == "is_null", c.row.Name == "is_not_null", c.row.Name == "count":
 		out = append(out, "no validity bitmap")
@@ -207,6 +213,9 @@ func (c *Case) excuses() []string {
 	}
 	return out
 }
+
+// takes says whether the second argument numbers rows of the first.
+func (c *Case) takes() bool { return strings.HasSuffix(c.row.Name, "take") }
 
 func runsOn(function, device string) compute.OpStats {
 	for _, s := range compute.Stats() {
@@ -240,7 +249,11 @@ func (c *Case) arguments(ctx context.Context, rng *rand.Rand) ([]*Column, []comp
 		}
 		col := &Column{Type: typ, Form: c.shape.forms[i], Rows: make([]any, n)}
 		for r := range col.Rows {
-			if v := src.next(); rng.Float64() >= c.nulls[i] && !c.shape.null[i] {
+			v := src.next()
+			if c.takes() && i == 1 && isInteger(typ) && c.flavour != random {
+				v = indexBelow(rng, typ, len(in[0].Rows))
+			}
+			if rng.Float64() >= c.nulls[i] && !c.shape.null[i] {
 				col.Rows[r] = v
 			}
 		}

@@ -19,6 +19,7 @@ type Row struct {
 var (
 	nullOptions      = []compute.FunctionOptions{nil, &compute.NullOptions{NanIsNull: true}, &compute.NullOptions{}}
 	filterOptions    = []compute.FunctionOptions{nil, &compute.FilterOptions{NullSelection: compute.SelectionEmitNulls}, compute.DefaultFilterOptions()}
+	takeOptions      = []compute.FunctionOptions{nil, &compute.TakeOptions{}, compute.DefaultTakeOptions()}
 	countOptions     = []compute.FunctionOptions{nil, &compute.CountOptions{Mode: compute.CountOnlyNull}, &compute.CountOptions{Mode: compute.CountAll}}
 	aggregateOptions = []compute.FunctionOptions{
 		nil, &compute.ScalarAggregateOptions{}, &compute.ScalarAggregateOptions{SkipNulls: true},
@@ -86,6 +87,8 @@ var Table = []Row{
 
 	{Name: "filter", Types: moveTypes, Options: filterOptions, Oracle: selected},
 	{Name: "array_filter", Types: masked(i64), Options: filterOptions, Oracle: selected},
+	{Name: "take", Types: takeTypes, Options: takeOptions, Oracle: taken},
+	{Name: "array_take", Types: []Signature{{i64, i64}}, Options: takeOptions, Oracle: taken},
 }
 
 // rowOf is the row of a function.

@@ -123,6 +123,18 @@ func masked(types ...arrow.DataType) []Signature {
 	return out
 }
 
+// indexed are signatures of a take: each type with one type of indices, int64 with all.
+func indexed(types ...arrow.DataType) []Signature {
+	var out []Signature
+	for i, t := range types {
+		out = append(out, Signature{t, integers[i%len(integers)]})
+	}
+	for _, t := range integers {
+		out = append(out, Signature{i64, t})
+	}
+	return append(out, Signature{i64, f64}) // which is an error
+}
+
 var (
 	// mixed are pairs of numbers that meet in a third type or one of the two.
 	mixed = []Signature{{i8, i32}, {u8, i8}, {u64, i64}, {u8, u64}, {f32, i64}, {i32, f32}, {f32, f64}, {dictI64, dictI64}, {dictI64, f64}}
@@ -150,5 +162,6 @@ var (
 	anyTypes  = ones(slices.Concat(plain, []arrow.DataType{dictI64, dictStr, nullType})...)
 	sumTypes  = ones(slices.Concat([]arrow.DataType{boolType}, numbers, []arrow.DataType{tsS, date32, nullType})...)
 	extremes  = ones(slices.Concat(plain, []arrow.DataType{nullType})...)
+	takeTypes = indexed(slices.Concat(plain, []arrow.DataType{dictI64, dictStr, nullType})...)
 	moveTypes = masked(slices.Concat(plain, []arrow.DataType{dictI64, dictStr, nullType})...)
 )

@@ -39,7 +39,7 @@ func (p *Picker) moved(d arrow.ArrayData, buffer int, r *Rows, width int) (*arro
 		return nil, err
 	}
 	size := r.n * width
-	if width == 0 && !isEmptyBinary(d) {
+	if width == 0 {
 		size = (r.n + 7) / 8
 	}
 	out, err := p.Buffer(size)
@@ -59,8 +59,6 @@ func (p *Picker) move(out, src []byte, d arrow.ArrayData, r *Rows, width int) er
 	switch {
 	case r.n == 0:
 		return nil
-	case isEmptyBinary(d):
-		return r.Check(p.Workers, n)
 	case r.kept != nil && width == 0:
 		r.kept.Bits(out, bits, p.Workers)
 		return nil
@@ -77,21 +75,11 @@ func (p *Picker) move(out, src []byte, d arrow.ArrayData, r *Rows, width int) er
 	})
 }
 
-// isEmptyBinary says whether values are of no bytes at all, which is not the width of bits.
-func isEmptyBinary(d arrow.ArrayData) bool {
-	t := d.DataType()
-	if ext, ok := t.(arrow.ExtensionType); ok {
-		t = ext.StorageType()
-	}
-	b, ok := t.(*arrow.FixedSizeBinaryType)
-	return ok && b.ByteWidth == 0
-}
-
 // sizeOf is how many bytes the values of d take, from the start of their buffer.
 func sizeOf(d arrow.ArrayData, width int) int {
 	end := d.Offset() + d.Len()
 	switch {
-	case d.Len() == 0 || isEmptyBinary(d):
+	case d.Len() == 0:
 		return 0
 	case width == 0:
 		return (end + 7) / 8
@@ -102,7 +90,7 @@ func sizeOf(d arrow.ArrayData, width int) int {
 // validity picks the validity of d and counts the nulls; nil where no row can be null.
 func (p *Picker) validity(d arrow.ArrayData, r *Rows) (*arrowmem.Buffer, int, error) {
 	valid, n := validOf(d), d.Len()
-	if valid.All() && (r.kept == nil && r.valid.All() || r.kept != nil && !r.kept.EmitsNulls()) {
+	if valid.All() && !r.nullable() {
 		return nil, 0, nil
 	}
 	buf, err := p.Buffer((r.n + 7) / 8)

@@ -40,13 +40,22 @@ func releaseAll(ds []arrow.ArrayData) {
 	}
 }
 
-// sparseUnion picks unions whose children have every row. A null row is a null of some child.
+// sparseUnion picks unions whose children have every row. A null row is a null of the first child.
 func (p *Picker) sparseUnion(d arrow.ArrayData, r *Rows) (arrow.ArrayData, error) {
 	codes, err := p.moved(d, 1, r, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer codes.Release()
+	if all := d.DataType().(*arrow.SparseUnionType).TypeCodes(); r.nullable() && len(all) > 0 {
+		out := codes.Bytes()
+		r.runs(func(row, n int) {
+			if row < 0 {
+				out[0] = byte(all[0])
+			}
+			out = out[n:]
+		})
+	}
 	fields, err := p.fields(d, r)
 	if err != nil {
 		return nil, err

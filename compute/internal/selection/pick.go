@@ -34,8 +34,8 @@ func CheckRows(d arrow.ArrayData) error {
 	return nil
 }
 
-// Width is the width in bytes of values that move as such: 0 for bits, -1 for types that are not of fixed width. Of a
-// dictionary the indexes move, of views the headers.
+// Width is the width in bytes of values that move as such: 0 for bits, -1 for types that are not of fixed width
+// or of none. Of a dictionary the indexes move, of views the headers.
 func Width(t arrow.DataType) int {
 	switch d := t.(type) {
 	case *arrow.BooleanType:
@@ -49,7 +49,9 @@ func Width(t arrow.DataType) int {
 	case *arrow.FixedSizeListType:
 		return -1
 	case arrow.FixedWidthDataType:
-		return d.BitWidth() / 8
+		if w := d.BitWidth() / 8; w > 0 {
+			return w
+		}
 	}
 	return -1
 }

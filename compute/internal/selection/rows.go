@@ -76,6 +76,14 @@ func setIndices[T cpu.Integer](r *Rows, values []byte) {
 	}
 }
 
+// nullable says whether some rows may be null whatever the column holds.
+func (r *Rows) nullable() bool {
+	if r.kept != nil {
+		return r.kept.EmitsNulls()
+	}
+	return !r.valid.All()
+}
+
 // numbered are rows by numbers that are known to be good.
 func numbered(index []uint64, valid cpu.Bitmap) *Rows {
 	return &Rows{
@@ -154,7 +162,7 @@ func (r *Rows) Check(workers, limit int) error {
 	})
 }
 
-// runs calls f for runs of n rows from a row of the source on; a row of -1 stands for n nulls.
+// runs calls f for runs of n rows from a row of the source on; a row of -1 stands for a null.
 func (r *Rows) runs(f func(row, n int)) {
 	if r.kept != nil {
 		nulls := r.kept.Nulls()
