@@ -31,4 +31,5 @@ var names = map[string]string{
 	"cast": "cast",
 
 	"filter": "filter", "array_filter": "array_filter", "Table.filter": "filter",
+	"take": "take", "array_take": "array_take",
 }

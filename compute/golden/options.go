@@ -27,6 +27,7 @@ type optionValues struct {
 	AllowDecimalTruncate bool   `json:"allow_decimal_truncate"`
 	AllowFloatTruncate   bool   `json:"allow_float_truncate"`
 	AllowInvalidUTF8     bool   `json:"allow_invalid_utf8"`
+	Boundscheck          bool   `json:"boundscheck"`
 }
 
 var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, error){
@@ -53,6 +54,9 @@ var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, erro
 	},
 	"FilterOptions": func(v optionValues) (compute.FunctionOptions, error) {
 		return filterOptions(v.NullSelection)
+	},
+	"TakeOptions": func(v optionValues) (compute.FunctionOptions, error) {
+		return &compute.TakeOptions{BoundsCheck: v.Boundscheck}, nil
 	},
 }
 
