@@ -235,6 +235,8 @@ func calibrationArgs(class crossClass, numbers, bits arrow.Array, n int) []Datum
 		return []Datum{slice(numbers)}
 	case crossFilter:
 		return []Datum{slice(numbers), slice(bits)}
+	case crossTake:
+		return []Datum{NewDatum(numbers), slice(numbers)} // all below the number of rows
 	}
 	return []Datum{slice(numbers), slice(numbers)}
 }
@@ -253,7 +255,7 @@ func calibrationColumn(mem arrowmem.Allocator, n int, bits bool) arrow.Array {
 	defer b.Release()
 	b.Reserve(n)
 	for i := range n {
-		b.UnsafeAppend(int64(i * 7919 % 100_003))
+		b.UnsafeAppend(int64(i * 7919 % min(n, 100_003)))
 	}
 	return b.NewArray()
 }

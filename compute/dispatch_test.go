@@ -83,7 +83,7 @@ func TestOptionsForms(t *testing.T) {
 }
 
 func TestSetCrossoverNames(t *testing.T) {
-	for _, name := range []string{"no_such_function", "Sum", "take"} {
+	for _, name := range []string{"no_such_function", "Sum", "sort"} {
 		if err := compute.SetCrossover(name, 1); err == nil {
 			t.Errorf("%q is accepted", name)
 		}
