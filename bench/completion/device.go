@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"github.com/broadhead-go/broadhead/gpu"
@@ -45,10 +44,11 @@ type server struct {
 	out      gpu.Buffer
 	seed     uint64
 	work     uint64 // of a request: steps, or nanoseconds on CUDA
-	// Where the device stamps with a clock of its own, offset leads to the host's.
-	ownClock bool
-	offset   time.Duration
+	ownClock bool   // the device stamps with a clock of its own
 }
+
+// tie is one moment by the device's clock and by the host's.
+type tie struct{ device, host time.Duration }
 
 // served is what a device says of a request.
 type served struct {
@@ -76,7 +76,7 @@ func newServer(dev gpu.Device, service time.Duration, fix func(time.Duration)) (
 		return s, nil
 	case s.ownClock:
 		s.work = uint64(service)
-		return s, s.adjust()
+		return s, nil
 	}
 	return s, s.stretch(service)
 }
@@ -113,33 +113,51 @@ func (s *server) unpack(e gpu.Event) served {
 	out := s.out.Host()
 	r := served{right: binary.NativeEndian.Uint64(out) == answerOf(s.seed)}
 	if s.ownClock {
-		r.start = time.Duration(binary.NativeEndian.Uint64(out[8:])) + s.offset
-		r.end = time.Duration(binary.NativeEndian.Uint64(out[16:])) + s.offset
+		r.start = time.Duration(binary.NativeEndian.Uint64(out[8:]))
+		r.end = time.Duration(binary.NativeEndian.Uint64(out[16:]))
 	} else if t, ok := e.(gpu.Timestamps); ok {
 		r.start, r.end = t.Timestamps()
 	}
 	return r
 }
 
-// adjust finds the offset of the device's clock: the least time between a stamp on the device and its sight by a host that
-// polls counts as none. What is measured is late by that much too little, some microseconds.
-func (s *server) adjust() error {
-	offsets := make([]time.Duration, 0, 200)
-	for range cap(offsets) {
+// tie ties the device's clock to the host's: the least time between a stamp on the device and its sight by a host that
+// polls counts as none. What is measured is late by that much too little, some microseconds. Clocks drift, so this is done
+// before and after a window. Devices that stamp with the host's clock need none.
+func (s *server) tie() (best tie, err error) {
+	if !s.ownClock {
+		return tie{}, nil
+	}
+	for i := range 200 {
 		e, err := s.commit(0)
 		if err != nil {
-			return err
+			return best, err
 		}
 		for !e.Done() {
 		}
 		seen := now()
 		if err := e.Wait(context.Background()); err != nil {
-			return err
+			return best, err
 		}
-		offsets = append(offsets, seen-time.Duration(binary.NativeEndian.Uint64(s.out.Host()[16:])))
+		t := tie{time.Duration(binary.NativeEndian.Uint64(s.out.Host()[16:])), seen}
+		if i == 0 || t.host-t.device < best.host-best.device {
+			best = t
+		}
 	}
-	s.offset = slices.Min(offsets)
-	return nil
+	return best, nil
+}
+
+// toHost turns stamps of the device's clock into the host's, which were tied before and after.
+func toHost(rows []stamps, before, after tie) {
+	if before == after {
+		return
+	}
+	rate := float64(after.host-before.host) / float64(after.device-before.device)
+	for i := range rows {
+		for _, at := range []*time.Duration{&rows[i].start, &rows[i].end} {
+			*at = before.host + time.Duration(float64(*at-before.device)*rate)
+		}
+	}
 }
 
 func (s *server) close() error {

@@ -184,3 +184,12 @@ func truncate(t *testing.T, path string, by int64) {
 	require.NoError(t, err)
 	require.NoError(t, os.Truncate(path, info.Size()-by))
 }
+
+// TestClockDrift: a device whose clock starts elsewhere and runs faster is understood.
+func TestClockDrift(t *testing.T) {
+	device := func(host time.Duration) time.Duration { return time.Hour + host + host/10_000 }
+	rows := []stamps{{start: device(3 * time.Second), end: device(4 * time.Second)}}
+	toHost(rows, tie{device(time.Second), time.Second}, tie{device(9 * time.Second), 9 * time.Second})
+	require.InDelta(t, 3*time.Second, rows[0].start, 10)
+	require.InDelta(t, 4*time.Second, rows[0].end, 10)
+}

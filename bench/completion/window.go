@@ -46,6 +46,10 @@ func (h *harness) measure(w *window, p placement, gpu bool, due []time.Duration)
 		defer l.close()
 		seconds[i] = &secondClient{load: l, stop: &stop}
 	}
+	before, err := h.server.tie()
+	if err != nil {
+		return err
+	}
 	from := now() + h.lengths.warm
 	to := from + h.lengths.measure
 	var client *gpuClient
@@ -68,9 +72,9 @@ func (h *harness) measure(w *window, p placement, gpu bool, due []time.Duration)
 		})
 	}
 	sleepUntil(from)
-	before := h.sample(seconds)
+	first := h.sample(seconds)
 	sleepUntil(to)
-	after := h.sample(seconds)
+	last := h.sample(seconds)
 	time.Sleep(h.lengths.guard)
 	stop.Store(true)
 	if client != nil {
@@ -78,15 +82,20 @@ func (h *harness) measure(w *window, p placement, gpu bool, due []time.Duration)
 	}
 	all.Wait()
 	runtime.KeepAlive(h.live)
+	after, err := h.server.tie()
+	if err != nil {
+		return err
+	}
 
 	w.Seconds = h.lengths.measure.Seconds()
-	took := (after.at - before.at).Seconds()
-	w.CPU = (after.own - before.own).Seconds() / took * w.Seconds
-	w.Others = max((after.machine-before.machine-(after.own-before.own)).Seconds()/took, 0)
-	w.Load = before.load
-	w.GCStop = worst(before.stops, after.stops) * 1e3
-	w.SchedP99 = quantile(before.latencies, after.latencies, 0.99) * 1e3
+	took := (last.at - first.at).Seconds()
+	w.CPU = (last.own - first.own).Seconds() / took * w.Seconds
+	w.Others = max((last.machine-first.machine-(last.own-first.own)).Seconds()/took, 0)
+	w.Load = first.load
+	w.GCStop = worst(first.stops, last.stops) * 1e3
+	w.SchedP99 = quantile(first.latencies, last.latencies, 0.99) * 1e3
 	if client != nil {
+		toHost(client.rows, before, after)
 		w.GPU = columns(client.rows, from, to, true)
 		for _, s := range client.rows {
 			if s.err != nil {
