@@ -11,7 +11,8 @@ const (
 	pollsPerClock = 64
 	// busyYield is a yield that took so long that other goroutines must have run.
 	busyYield = 5 * time.Microsecond
-	// The blocking goroutine's naps where it must not block.
+	// The blocking goroutine's naps where it must not block: a share of the time it has waited, within bounds.
+	napShare    = 16
 	shortestNap = 20 * time.Microsecond
 	longestNap  = time.Millisecond
 )
@@ -183,7 +184,7 @@ func (c *Completions) join() {
 // goroutine until the runtime notices. So where there is one processor, or while sliced work could use it, the
 // goroutine sleeps between looks instead; what succeeds the slices see sooner.
 func (c *Completions) joinWork(f *Completion) error {
-	for nap := shortestNap; !f.finished.Load(); nap = min(2*nap, longestNap) {
+	for began := time.Now(); !f.finished.Load(); {
 		over := sliced()
 		if over == nil && runtime.GOMAXPROCS(0) > 1 {
 			return f.work.Join()
@@ -193,7 +194,7 @@ func (c *Completions) joinWork(f *Completion) error {
 		}
 		select {
 		case <-over:
-		case <-time.After(nap):
+		case <-time.After(min(max(time.Since(began)/napShare, shortestNap), longestNap)):
 		}
 	}
 	return nil
