@@ -12,63 +12,63 @@ import (
 // arithOps are the arithmetic functions. arrow-go's names: the plain name checks, _unchecked wraps around.
 var arithOps = []op{
 	{
-		name: "add_unchecked", arity: 2, types: addTypes, gpu: msl.Expr{Value: "add_wrap(a, b)"}, cross: crossMap,
+		name: "add_unchecked", arity: 2, types: addTypes, gpu: msl.Expr{Value: "add_wrap(a, b)"}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.AddWrap[int8]), loop(cpu.AddWrap[int16]), loop(cpu.AddWrap[int32]), loop(cpu.AddWrap[int64]),
 			loop(cpu.AddWrap[uint8]), loop(cpu.AddWrap[uint16]), loop(cpu.AddWrap[uint32]), loop(cpu.AddWrap[uint64]),
 		).and(loop(cpu.AddWrap[float32]), loop(cpu.AddWrap[float64])),
 	},
 	{
-		name: "add", arity: 2, types: addTypes, gpu: msl.Expr{Value: "add_checked(a, b, bad)", Fails: true}, cross: crossMap,
+		name: "add", arity: 2, types: addTypes, gpu: msl.Expr{Value: "add_checked(a, b, bad)", Fails: true}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.AddChecked[int8]), loop(cpu.AddChecked[int16]), loop(cpu.AddChecked[int32]), loop(cpu.AddChecked[int64]),
 			loop(cpu.AddChecked[uint8]), loop(cpu.AddChecked[uint16]), loop(cpu.AddChecked[uint32]), loop(cpu.AddChecked[uint64]),
 		).and(loop(cpu.AddWrap[float32]), loop(cpu.AddWrap[float64])),
 	},
 	{
-		name: "sub_unchecked", arity: 2, types: subtractTypes, gpu: msl.Expr{Value: "sub_wrap(a, b)"}, cross: crossMap,
+		name: "sub_unchecked", arity: 2, types: subtractTypes, gpu: msl.Expr{Value: "sub_wrap(a, b)"}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.SubWrap[int8]), loop(cpu.SubWrap[int16]), loop(cpu.SubWrap[int32]), loop(cpu.SubWrap[int64]),
 			loop(cpu.SubWrap[uint8]), loop(cpu.SubWrap[uint16]), loop(cpu.SubWrap[uint32]), loop(cpu.SubWrap[uint64]),
 		).and(loop(cpu.SubWrap[float32]), loop(cpu.SubWrap[float64])),
 	},
 	{
-		name: "sub", arity: 2, types: subtractTypes, gpu: msl.Expr{Value: "sub_checked(a, b, bad)", Fails: true}, cross: crossMap,
+		name: "sub", arity: 2, types: subtractTypes, gpu: msl.Expr{Value: "sub_checked(a, b, bad)", Fails: true}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.SubChecked[int8]), loop(cpu.SubChecked[int16]), loop(cpu.SubChecked[int32]), loop(cpu.SubChecked[int64]),
 			loop(cpu.SubChecked[uint8]), loop(cpu.SubChecked[uint16]), loop(cpu.SubChecked[uint32]), loop(cpu.SubChecked[uint64]),
 		).and(loop(cpu.SubWrap[float32]), loop(cpu.SubWrap[float64])),
 	},
 	{
-		name: "multiply_unchecked", arity: 2, types: multiplyTypes, gpu: msl.Expr{Value: "mul_wrap(a, b)"}, cross: crossMap,
+		name: "multiply_unchecked", arity: 2, types: multiplyTypes, gpu: msl.Expr{Value: "mul_wrap(a, b)"}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.MulWrap[int8]), loop(cpu.MulWrap[int16]), loop(cpu.MulWrap[int32]), loop(cpu.MulWrap[int64]),
 			loop(cpu.MulWrap[uint8]), loop(cpu.MulWrap[uint16]), loop(cpu.MulWrap[uint32]), loop(cpu.MulWrap[uint64]),
 		).and(loop(cpu.MulWrap[float32]), loop(cpu.MulWrap[float64])),
 	},
 	{
-		name: "multiply", arity: 2, types: multiplyTypes, gpu: msl.Expr{Value: "mul_checked(a, b, bad)", Fails: true}, cross: crossMap,
+		name: "multiply", arity: 2, types: multiplyTypes, gpu: msl.Expr{Value: "mul_checked(a, b, bad)", Fails: true}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.MulChecked[int8]), loop(cpu.MulChecked[int16]), loop(cpu.MulChecked[int32]), loop(cpu.MulChecked[int64]),
 			loop(cpu.MulChecked[uint8]), loop(cpu.MulChecked[uint16]), loop(cpu.MulChecked[uint32]), loop(cpu.MulChecked[uint64]),
 		).and(loop(cpu.MulWrap[float32]), loop(cpu.MulWrap[float64])),
 	},
 	{
-		name: "divide_unchecked", arity: 2, types: divideTypes, gpu: msl.Expr{Value: "div_wrap(a, b, bad)", Fails: true}, cross: crossMap,
+		name: "divide_unchecked", arity: 2, types: divideTypes, gpu: msl.Expr{Value: "div_wrap(a, b, bad)", Fails: true}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.DivWrap[int8]), loop(cpu.DivWrap[int16]), loop(cpu.DivWrap[int32]), loop(cpu.DivWrap[int64]),
 			loop(cpu.DivWrap[uint8]), loop(cpu.DivWrap[uint16]), loop(cpu.DivWrap[uint32]), loop(cpu.DivWrap[uint64]),
 		).and(loop(cpu.DivWrap[float32]), loop(cpu.DivWrap[float64])),
 	},
 	{
-		name: "divide", arity: 2, types: divideTypes, gpu: msl.Expr{Value: "div_checked(a, b, bad)", Fails: true}, cross: crossMap,
+		name: "divide", arity: 2, types: divideTypes, gpu: msl.Expr{Value: "div_checked(a, b, bad)", Fails: true}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(cpu.DivChecked[int8]), loop(cpu.DivChecked[int16]), loop(cpu.DivChecked[int32]), loop(cpu.DivChecked[int64]),
 			loop(cpu.DivChecked[uint8]), loop(cpu.DivChecked[uint16]), loop(cpu.DivChecked[uint32]), loop(cpu.DivChecked[uint64]),
 		).and(loop(cpu.DivChecked[float32]), loop(cpu.DivChecked[float64])),
 	},
 	{
-		name: "bit_wise_xor", arity: 2, types: integerTypes, gpu: msl.Expr{Value: "a ^ b"}, cross: crossMap,
+		name: "bit_wise_xor", arity: 2, types: integerTypes, gpu: msl.Expr{Value: "a ^ b"}, cross: crossMap, long: true,
 		cpu: integers(
 			loop(xor[int8]), loop(xor[int16]), loop(xor[int32]), loop(xor[int64]),
 			loop(xor[uint8]), loop(xor[uint16]), loop(xor[uint32]), loop(xor[uint64]),

@@ -23,7 +23,15 @@ func loop[T cpu.Number](f func(out, a, b []T) cpu.Status) blockKernel {
 func predicate[T cpu.Number](f func(a, b []T) uint64) blockKernel {
 	c := cpu.ComparisonOf(f)
 	return func(b *block) cpu.Status {
-		cpu.Compare(c, b.ow, view[T](b.in[0].values, b.n), view[T](b.in[1].values, b.n))
+		x, y := &b.in[0], &b.in[1]
+		switch {
+		case y.one:
+			cpu.CompareTo(c, b.ow, view[T](x.values, b.n), view[T](y.values, 1)[0])
+		case x.one:
+			cpu.CompareTo(c.Swapped(), b.ow, view[T](y.values, b.n), view[T](x.values, 1)[0])
+		default:
+			cpu.Compare(c, b.ow, view[T](x.values, b.n), view[T](y.values, b.n))
+		}
 		return 0
 	}
 }

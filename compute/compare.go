@@ -12,7 +12,7 @@ import (
 // compareOps are the comparisons. NaN compares as IEEE 754 says, false before true.
 var compareOps = []op{
 	{
-		name: "equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a == b"}, cross: crossCompare,
+		name: "equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a == b"}, cross: crossCompare, long: true,
 		cpu: integers(
 			predicate(cpu.Equal[int8]), predicate(cpu.Equal[int16]), predicate(cpu.Equal[int32]), predicate(cpu.Equal[int64]),
 			predicate(cpu.Equal[uint8]), predicate(cpu.Equal[uint16]), predicate(cpu.Equal[uint32]), predicate(cpu.Equal[uint64]),
@@ -20,7 +20,7 @@ var compareOps = []op{
 			bools(func(a, b uint64) uint64 { return ^(a ^ b) }),
 	},
 	{
-		name: "not_equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a != b"}, cross: crossCompare,
+		name: "not_equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a != b"}, cross: crossCompare, long: true,
 		cpu: integers(
 			predicate(cpu.NotEqual[int8]), predicate(cpu.NotEqual[int16]), predicate(cpu.NotEqual[int32]), predicate(cpu.NotEqual[int64]),
 			predicate(cpu.NotEqual[uint8]), predicate(cpu.NotEqual[uint16]), predicate(cpu.NotEqual[uint32]), predicate(cpu.NotEqual[uint64]),
@@ -28,7 +28,7 @@ var compareOps = []op{
 			bools(func(a, b uint64) uint64 { return a ^ b }),
 	},
 	{
-		name: "greater", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a > b"}, cross: crossCompare,
+		name: "greater", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a > b"}, cross: crossCompare, long: true,
 		cpu: integers(
 			predicate(cpu.Greater[int8]), predicate(cpu.Greater[int16]), predicate(cpu.Greater[int32]), predicate(cpu.Greater[int64]),
 			predicate(cpu.Greater[uint8]), predicate(cpu.Greater[uint16]), predicate(cpu.Greater[uint32]), predicate(cpu.Greater[uint64]),
@@ -36,7 +36,7 @@ var compareOps = []op{
 			bools(func(a, b uint64) uint64 { return a &^ b }),
 	},
 	{
-		name: "greater_equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a >= b"}, cross: crossCompare,
+		name: "greater_equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a >= b"}, cross: crossCompare, long: true,
 		cpu: integers(
 			predicate(cpu.GreaterEqual[int8]), predicate(cpu.GreaterEqual[int16]), predicate(cpu.GreaterEqual[int32]), predicate(cpu.GreaterEqual[int64]),
 			predicate(cpu.GreaterEqual[uint8]), predicate(cpu.GreaterEqual[uint16]), predicate(cpu.GreaterEqual[uint32]), predicate(cpu.GreaterEqual[uint64]),
@@ -44,7 +44,7 @@ var compareOps = []op{
 			bools(func(a, b uint64) uint64 { return a | ^b }),
 	},
 	{
-		name: "less", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a < b"}, cross: crossCompare,
+		name: "less", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a < b"}, cross: crossCompare, long: true,
 		cpu: integers(
 			predicate(cpu.Less[int8]), predicate(cpu.Less[int16]), predicate(cpu.Less[int32]), predicate(cpu.Less[int64]),
 			predicate(cpu.Less[uint8]), predicate(cpu.Less[uint16]), predicate(cpu.Less[uint32]), predicate(cpu.Less[uint64]),
@@ -52,7 +52,7 @@ var compareOps = []op{
 			bools(func(a, b uint64) uint64 { return ^a & b }),
 	},
 	{
-		name: "less_equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a <= b"}, cross: crossCompare,
+		name: "less_equal", arity: 2, types: compareTypes, gpu: msl.Expr{Value: "a <= b"}, cross: crossCompare, long: true,
 		cpu: integers(
 			predicate(cpu.LessEqual[int8]), predicate(cpu.LessEqual[int16]), predicate(cpu.LessEqual[int32]), predicate(cpu.LessEqual[int64]),
 			predicate(cpu.LessEqual[uint8]), predicate(cpu.LessEqual[uint16]), predicate(cpu.LessEqual[uint32]), predicate(cpu.LessEqual[uint64]),

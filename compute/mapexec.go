@@ -15,8 +15,12 @@ import (
 	"github.com/broadhead-go/broadhead/msl"
 )
 
-// mapMorsel is the least number of rows worth a goroutine of its own.
-const mapMorsel = 64 * 1024
+const (
+	// aloneBytes is the size of inputs and result up to which waking a second goroutine costs more than it saves.
+	aloneBytes = 1 << 20
+	// mapMorsel is some 30 microseconds of work, so that workers end together.
+	mapMorsel = 16 * 1024
+)
 
 // runMap computes one run of an element-wise op on the CPU.
 func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.ArrayData, error) {
@@ -27,7 +31,8 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.Ar
 	if err := m.allocate(GetAllocator(ctx)); err != nil {
 		return nil, err
 	}
-	if r.n <= mapMorsel {
+	m.long = m.takesLong()
+	if m.alone() {
 		m.rows(0, r.n)
 	} else {
 		m.parallel(ctx, workers)
@@ -44,6 +49,17 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.Ar
 		return nil, statusError(m.status)
 	}
 	return m.data(), nil
+}
+
+// alone says that one goroutine does best.
+func (m *mapper) alone() bool {
+	bytes := bytesFor(m.result, m.run.n)
+	for i := range m.args {
+		if m.run.cols[i].stride != 0 {
+			bytes += bytesFor(m.types[i], m.run.n)
+		}
+	}
+	return bytes <= aloneBytes || m.run.n <= mapMorsel
 }
 
 // parallel computes the run with several goroutines, each with a mapper of its own.
@@ -82,6 +98,7 @@ type mapper struct {
 	values, valid *arrowmem.Buffer
 	out, outValid []byte
 	nullsIn       bool // an input may have nulls
+	long          bool // see longRows
 }
 
 // nullable says whether the result may have nulls, and whether an input may.
@@ -152,19 +169,32 @@ var scratches = sync.Pool{New: func() any {
 
 // rows computes rows [start, end); start is a multiple of 64.
 func (m *mapper) rows(start, end int) {
+	if m.outValid != nil && m.op.nulls == intersect {
+		m.intersection(start, end)
+	}
+	if m.long {
+		start = m.longRows(start, end)
+	}
+	if start < end {
+		m.blocks(start, end)
+	}
+}
+
+// blocks computes rows [start, end) block by block.
+func (m *mapper) blocks(start, end int) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	b := &s.block
 	outBits := m.result == msl.Bool
-	words := outBits || m.nullsIn
 	for i := range m.args {
-		words = words || m.types[i] == msl.Bool
-		if c := &m.run.cols[i]; c.stride == 0 && m.types[i] != msl.Bool {
+		c := &m.run.cols[i]
+		b.in[i].one = c.stride == 0
+		if c.stride == 0 && m.types[i] != msl.Bool {
 			b.in[i].values = unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8)
 			fillScalar(b.in[i].values, c)
 		}
 	}
-	if words && !m.nullsIn { // every row of every block is valid
+	if m.op.nulls != intersect && !m.nullsIn { // every row of every block is valid
 		for i := range m.args {
 			for k := range b.in[i].valid {
 				b.in[i].valid[k] = ^uint64(0)
@@ -179,11 +209,11 @@ func (m *mapper) rows(start, end int) {
 		if !outBits {
 			b.out = m.out[row*widths[m.result]:]
 		}
-		if m.outValid != nil {
-			m.validity(b)
+		if m.outValid != nil && m.op.nulls == every {
+			m.anyValid(b)
 		}
 		if st := m.kernel(b); st != 0 {
-			if st = m.recheck(b, st); st != 0 {
+			if st = m.recheck(b, row, st); st != 0 {
 				m.status |= st
 				return
 			}
@@ -191,29 +221,19 @@ func (m *mapper) rows(start, end int) {
 		if outBits {
 			cpu.PutWords(m.out[row/8:], b.ow, b.n)
 		}
-		if m.outValid != nil {
+		if m.outValid != nil && m.op.nulls != intersect {
 			cpu.PutWords(m.outValid[row/8:], b.ov, b.n)
 		}
 	}
 }
 
-// validity computes where a block's result is valid, if the kernel does not.
-func (m *mapper) validity(b *block) {
+// anyValid computes where some input of a block is valid.
+func (m *mapper) anyValid(b *block) {
 	valid := b.ov[:(b.n+63)/64]
-	switch m.op.nulls {
-	case intersect:
-		copy(valid, b.in[0].valid)
-		for i := 1; i < m.args; i++ {
-			for k, w := range b.in[i].valid[:len(valid)] {
-				valid[k] &= w
-			}
-		}
-	case every:
-		copy(valid, b.in[0].valid)
-		for i := 1; i < m.args; i++ {
-			for k, w := range b.in[i].valid[:len(valid)] {
-				valid[k] |= w
-			}
+	copy(valid, b.in[0].valid)
+	for i := 1; i < m.args; i++ {
+		for k, w := range b.in[i].valid[:len(valid)] {
+			valid[k] |= w
 		}
 	}
 }
@@ -227,15 +247,18 @@ func (m *mapper) load(b *block, i, row int) {
 	case c.stride != 0:
 		in.values = c.data(row)
 	}
-	if m.nullsIn {
+	if m.nullsIn && m.op.nulls != intersect {
 		loadWords(in.valid, c.valid, row, b.n, c.stride)
 	}
 }
 
 // recheck runs a block that reported an error again row by row, since rows under nulls may hold anything.
-func (m *mapper) recheck(b *block, st cpu.Status) cpu.Status {
+func (m *mapper) recheck(b *block, row int, st cpu.Status) cpu.Status {
 	if !m.nullsIn {
 		return st
+	}
+	if m.op.nulls == intersect {
+		cpu.Bitmap{Data: m.outValid}.Words(b.ov, row, b.n)
 	}
 	one, wo := *b, widths[m.result]
 	one.n, st = 1, 0

@@ -21,6 +21,9 @@ type op struct {
 	cross crossClass
 	// fail words the error of a run whose kernel reported one; nil: the status says it all.
 	fail func(p *plan, o *op, r *run) error
+	// long: the kernels take any number of rows, and compute with one value where operand.one says so if the result is
+	// Bool.
+	long bool
 	doc  ac.FunctionDoc
 }
 
@@ -73,7 +76,8 @@ const (
 	maxArgs   = 8
 )
 
-// block is up to blockRows rows of an element-wise call. Scalars are already repeated.
+// block is up to blockRows rows of an element-wise call, more for an op that takes long ones. Scalars are already
+// repeated, but in long blocks.
 type block struct {
 	n   int
 	in  [maxInputs]operand
@@ -87,7 +91,8 @@ type block struct {
 type operand struct {
 	values []byte
 	words  []uint64 // values of a Bool input
-	valid  []uint64
+	valid  []uint64 // for kernels of other rules than intersect
+	one    bool     // a scalar
 }
 
 // inputs is how many inputs the kernel has: the arguments and what options bind.

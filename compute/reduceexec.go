@@ -12,12 +12,16 @@ import (
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 )
 
-// reduceMorsel is the least number of rows worth a goroutine of its own.
-const reduceMorsel = 128 * 1024
+// reduceMorsel is some 20 microseconds of work, so that workers end together.
+const reduceMorsel = 32 * 1024
 
 // reduceColumn adds a column to a reduction on the CPU.
 func reduceColumn(ctx context.Context, p *aggPlan, total *tally, c *column, workers int) error {
-	if c.n > reduceMorsel {
+	bytes := bytesFor(p.in, c.n)
+	if p.reduction == exact {
+		bytes *= 2 // exact sums take longer
+	}
+	if bytes > aloneBytes && c.n > reduceMorsel {
 		reduceParallel(ctx, p, total, *c, workers)
 	} else {
 		total.add(p.kernel, c)

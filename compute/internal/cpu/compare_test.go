@@ -74,3 +74,16 @@ func testIsNaN[T Float](t *testing.T) {
 		}
 	}
 }
+
+func TestSwapped(t *testing.T) {
+	for c := range IsLess | IsEqual | IsGreater + 1 {
+		for _, v := range [][2]int64{{1, 2}, {2, 2}, {3, 2}} {
+			if c == 0 || c == IsLess|IsEqual|IsGreater {
+				continue // always or never: no function of the package
+			}
+			if a, b := wordOf[int64](c)(v[:1], v[1:]), wordOf[int64](c.Swapped())(v[1:], v[:1]); a != b {
+				t.Errorf("%b of %v: %b, swapped %b", c, v, a, b)
+			}
+		}
+	}
+}

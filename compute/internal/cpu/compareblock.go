@@ -15,6 +15,11 @@ const (
 	IsNotEqual     = IsLess | IsGreater
 )
 
+// Swapped is the comparison that b and a pass where a and b pass c.
+func (c Comparison) Swapped() Comparison {
+	return c&IsEqual | c&IsLess<<2 | c&IsGreater>>2
+}
+
 // ComparisonOf returns the comparison that f, one of those of 64 rows, makes.
 func ComparisonOf[T Number](f func(a, b []T) uint64) Comparison {
 	return Comparison(f([]T{0, 1, 1}, []T{1, 1, 0}))

@@ -10,7 +10,7 @@ import (
 // shares is how many pieces a worker gets on average: enough that one delayed
 // worker does not hold the others up, few enough that handing out costs
 // nothing.
-const shares = 4
+const shares = 16
 
 // Parallel calls f for disjoint ranges of rows that cover [0, n), over at most
 // workers goroutines, one of them the caller's. A range starts at a multiple
