@@ -81,7 +81,7 @@ func TestSwapped(t *testing.T) {
 			if c == 0 || c == IsLess|IsEqual|IsGreater {
 				continue // always or never: no function of the package
 			}
-			if a, b := wordOf[int64](c)(v[:1], v[1:]), wordOf[int64](c.Swapped())(v[1:], v[:1]); a != b {
+			if a, b := wordOf(c, v[:1], v[1:]), wordOf(c.Swapped(), v[1:], v[:1]); a != b {
 				t.Errorf("%b of %v: %b, swapped %b", c, v, a, b)
 			}
 		}

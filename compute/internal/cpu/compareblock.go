@@ -30,10 +30,9 @@ func ComparisonOf[T Number](f func(a, b []T) uint64) Comparison {
 // a and b have one length.
 func Compare[T Number](c Comparison, dst []uint64, a, b []T) {
 	b = b[:len(a)]
-	f := wordOf[T](c)
 	for i := simdCompare(c, dst, a, b, false); i < len(a); i += 64 {
 		end := min(i+64, len(a))
-		dst[i>>6] = f(a[i:end], b[i:end])
+		dst[i>>6] = wordOf(c, a[i:end], b[i:end])
 	}
 }
 
@@ -43,26 +42,25 @@ func CompareTo[T Number](c Comparison, dst []uint64, a []T, s T) {
 	for i := range b {
 		b[i] = s
 	}
-	f := wordOf[T](c)
 	for i := simdCompare(c, dst, a, b[:], true); i < len(a); i += 64 {
 		end := min(i+64, len(a))
-		dst[i>>6] = f(a[i:end], b[:end-i])
+		dst[i>>6] = wordOf(c, a[i:end], b[:end-i])
 	}
 }
 
-// wordOf returns the comparison of up to 64 rows.
-func wordOf[T Number](c Comparison) func(a, b []T) uint64 {
+// wordOf compares up to 64 rows.
+func wordOf[T Number](c Comparison, a, b []T) uint64 {
 	switch c {
 	case IsLess:
-		return Less[T]
+		return Less(a, b)
 	case IsEqual:
-		return Equal[T]
+		return Equal(a, b)
 	case IsGreater:
-		return Greater[T]
+		return Greater(a, b)
 	case IsLessEqual:
-		return LessEqual[T]
+		return LessEqual(a, b)
 	case IsGreaterEqual:
-		return GreaterEqual[T]
+		return GreaterEqual(a, b)
 	}
-	return NotEqual[T]
+	return NotEqual(a, b)
 }
