@@ -47,19 +47,24 @@ func (f *fn) exact(k kind, valid bool) {
 		minusOne = f.v(14)
 	}
 	f.loop(func() {
-		for v := range 512 / f.bytes {
+		// Two vectors side by side: one waits for each of its additions.
+		for v := 0; v < 512/f.bytes; v += 2 {
 			f.loadDoubles(k, valid, v, value)
-			high, low := f.v(v%4), f.v(4+v%4)
-			x, t, r := f.v(value), f.v(9), f.v(10)
-			f.ins("VADDPD %s, %s, %s", x, high, t)
-			f.ins("VSUBPD %s, %s, %s", high, t, r)
-			f.ins("VMOVAPD %s, %s", t, high)
-			f.ins("VSUBPD %s, %s, %s", r, x, r)
-			f.ins("VADDPD %s, %s, %s", r, low, low)
-			f.ins("%s %s, %s, %s", f.and, f.v(magnitude), x, x)
-			f.widest("MAX", x, largest)
-			f.ins("VPADDQ %s, %s, %s", minusOne, x, x)
-			f.widest("MIN", x, smallest)
+			f.loadDoubles(k, valid, v+1, value+1)
+			both := func(do func(high, low, x, t string)) {
+				for i := range 2 {
+					do(f.v((v+i)%4), f.v(4+(v+i)%4), f.v(value+i), f.v(value+2+i))
+				}
+			}
+			both(func(high, low, x, t string) { f.ins("VADDPD %s, %s, %s", x, high, t) })
+			both(func(high, low, x, t string) { f.ins("VSUBPD %s, %s, %s", t, high, high) })
+			both(func(high, low, x, t string) { f.ins("VADDPD %s, %s, %s", x, high, high) })
+			both(func(high, low, x, t string) { f.ins("%s %s, %s, %s", f.and, f.v(magnitude), x, x) })
+			both(func(high, low, x, t string) { f.widest("MAX", x, largest) })
+			both(func(high, low, x, t string) { f.ins("VADDPD %s, %s, %s", high, low, low) })
+			both(func(high, low, x, t string) { f.ins("VMOVAPD %s, %s", t, high) })
+			both(func(high, low, x, t string) { f.ins("VPADDQ %s, %s, %s", minusOne, x, x) })
+			both(func(high, low, x, t string) { f.widest("MIN", x, smallest) })
 		}
 		f.ins("ADDQ $%d, SI", 64*k.size)
 		if valid {
