@@ -296,16 +296,6 @@ func Cos(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) 
 	return ac.Cos(ctx, opts, arg)
 }
 
-// CumulativeSum is arrow-go's compute.CumulativeSum.
-func CumulativeSum(ctx context.Context, opts CumulativeOptions, values Datum) (Datum, error) {
-	return ac.CumulativeSum(ctx, opts, values)
-}
-
-// CumulativeSumChecked is arrow-go's compute.CumulativeSumChecked.
-func CumulativeSumChecked(ctx context.Context, opts CumulativeOptions, values Datum) (Datum, error) {
-	return ac.CumulativeSumChecked(ctx, opts, values)
-}
-
 // DatumIsValue returns true if the datum passed is a Scalar, Array or
 // ChunkedArray type (e.g.
 func DatumIsValue(d Datum) bool {

@@ -142,6 +142,9 @@ func BenchmarkCUDAColumns(b *testing.B) {
 		{"any_greater_cast", 24, func(b *compute.Batch) *compute.Value { // the column is cast to float64 first
 			return b.Call("any", nil, b.Call("greater", nil, x, 2e6))
 		}},
+		{"min_max_cumulative_sum", 24, func(b *compute.Batch) *compute.Value {
+			return b.Call("min_max", nil, b.Call("cumulative_sum", nil, x))
+		}},
 		{"sum_filter_half", 24, func(b *compute.Batch) *compute.Value {
 			return b.Call("sum", nil, b.Call("filter", nil, x, b.Call("greater", nil, x, int64(500_000))))
 		}},

@@ -63,6 +63,8 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 		v.why = "no validity bitmap to read"
 	case c.rowsOnly && !haveValidity(args[0]):
 		v.why = "no validity bitmap to count"
+	case c.arraysOnly && args[0].Kind() == KindScalar:
+		v.why = "a scalar is left to the CPU"
 	case c.admit.op == "filter" && (args[0].Kind() == KindScalar || args[1].Kind() == KindScalar):
 		v.why = "scalars are not filtered on a device"
 	case c.cross == crossTake && !oneChunk(args[0]):

@@ -51,8 +51,9 @@ type call struct {
 	admit       admitKey
 	passes      bool // to arrow-go in the end
 	// rowsOnly: the kernel looks at no values, only at how many rows there are and which are valid.
-	rowsOnly bool
-	nulls    func(args []bool) bool // whether the result may have nulls, by whether the arguments may
+	rowsOnly   bool
+	arraysOnly bool                   // a scalar is left to the CPU
+	nulls      func(args []bool) bool // whether the result may have nulls, by whether the arguments may
 }
 
 // gpuKernel records a call over device values.

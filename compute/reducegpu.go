@@ -19,9 +19,21 @@ func (a *aggregate) record(r *recorder, p *aggPlan, opts *ScalarAggregateOptions
 	for i := range v.parts {
 		states += statesFor(v.parts[i].n)
 	}
+	// where threadgroups can add to one state they do
+	oneState := p.reduction == exact && r.e.info.Caps&msl.Float64 != 0
+	if oneState {
+		states = 1
+	}
 	partials, _, err := r.unseen(8 * msl.StateWords(key) * states)
 	if err != nil {
 		return nil, err
+	}
+	if oneState {
+		if err := r.fill(&partials, 2*msl.StateWords(key), 0); err != nil {
+			return nil, err
+		}
+		r.c.Barrier()
+		r.epoch++
 	}
 	first := 0
 	for i := range v.parts {
@@ -32,7 +44,9 @@ func (a *aggregate) record(r *recorder, p *aggPlan, opts *ScalarAggregateOptions
 		if err := recordReduce(r, key, &v.parts[i], &partials, first, groups); err != nil {
 			return nil, err
 		}
-		first += groups
+		if !oneState {
+			first += groups
+		}
 	}
 	return a.recordFinish(r, p, opts, mode, &partials, states)
 }

@@ -60,6 +60,9 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 		msl.Define(ops[msl.I64].name, ops[msl.I64].gpu)
 	}
 	add(castFunction(), "cast")
+	for _, op := range []string{msl.OpCumulativeSum, msl.OpCumulativeSumChecked} {
+		add(cumulativeFunction(op), op)
+	}
 	// resolve closes over the function it belongs to
 	for _, f := range own {
 		g := f.(*function)

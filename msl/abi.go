@@ -68,7 +68,8 @@ const (
 )
 
 // Buffers of Reduce and ReduceExact. Valid exists with ANulls. Partials is an array of states of StateWords(key) ulongs;
-// group g of the dispatch writes state First+g.
+// group g of the dispatch writes state First+g. ReduceExact on devices with Float64 adds to the one state First, which is
+// zeros before.
 const (
 	ReduceIn = iota
 	ReduceValid

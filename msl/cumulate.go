@@ -6,11 +6,12 @@ package msl
 // Sums are made in 64 bits and wrap; each row's is cut to the type. A null adds nothing and is null in the result; with
 // Stops so is every row after it, in the chunks that follow too. Values under nulls of the result are unspecified.
 
-// CumulateRows is how many rows one threadgroup of the cumulative kernels handles: a tile.
-const CumulateRows = cumulateEach * Threads
-
-// cumulateEach is how many rows a thread adds up: a part of a word of validity.
-const cumulateEach = 8
+// CumulateRows and LookbackRows are how many rows one threadgroup handles, a tile: in three passes, and in one, where
+// larger tiles mean fewer that wait for each other.
+const (
+	CumulateRows = 8 * Threads
+	LookbackRows = 16 * Threads
+)
 
 // Ops of the cumulative kernels.
 const (
@@ -53,12 +54,20 @@ type CumulateParams struct {
 	Pad    uint32
 }
 
-// What the skeletons name.
-func (kernel) Each() int         { return cumulateEach }
-func (kernel) CumulateRows() int { return CumulateRows }
-func (kernel) SimdRows() int     { return 32 * cumulateEach }
-func (kernel) LastOfWord() int   { return 32/cumulateEach - 1 }
-func (k kernel) Lookback() bool  { return k.Skeleton == CumulateLookback }
+// What the skeletons name. Each is how many rows a thread adds up: a part of a word of validity.
+func (k kernel) Lookback() bool { return k.Skeleton == CumulateLookback }
+func (k kernel) Each() int      { return k.TileRows() / Threads }
+func (k kernel) SimdRows() int  { return 32 * k.Each() }
+func (k kernel) LastOfWord() int {
+	return 32/k.Each() - 1
+}
+
+func (k kernel) TileRows() int {
+	if k.Lookback() {
+		return LookbackRows
+	}
+	return CumulateRows
+}
 
 func describeCumulate(k *kernel) error {
 	if k.Op != OpCumulativeSum && k.Op != OpCumulativeSumChecked {

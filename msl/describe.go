@@ -34,11 +34,21 @@ type kernel struct {
 }
 
 // The constants that skeletons name.
-func (kernel) Threads() int     { return Threads }
-func (kernel) MapRows() int     { return MapRows }
-func (kernel) Tile() int        { return Tile }
-func (kernel) FillWords() int   { return FillWords }
-func (kernel) ExactWords() int  { return ExactDigit0 + ExactDigits }
+func (kernel) Threads() int    { return Threads }
+func (kernel) MapRows() int    { return MapRows }
+func (kernel) Tile() int       { return Tile }
+func (kernel) FillWords() int  { return FillWords }
+func (kernel) ExactWords() int { return ExactDigit0 + ExactDigits }
+
+// Slices is how many slices of 42 bits a number is split into: what reaches from the largest of many numbers to the last
+// bits of the smaller ones, as far as that is common.
+func (k kernel) Slices() int {
+	if k.Key.In == F32 {
+		return 2
+	}
+	return 3
+}
+
 func (kernel) ExactDigits() int { return ExactDigits }
 func (kernel) ExactDigit0() int { return ExactDigit0 }
 func (kernel) ExactNaN() int    { return ExactNaN }

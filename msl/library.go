@@ -40,7 +40,7 @@ var library = sync.OnceValue(func() map[string][]chunk {
 		"soft":   split(SoftFloat64()),
 		"native": split(NativeFloat64()),
 	}
-	for _, name := range []string{"common", "lookback", "signed", "signed64", "unsigned", "unsigned64", "product", "float", "float32", "float64", "bool"} {
+	for _, name := range []string{"common", "lookback", "exact", "signed", "signed64", "unsigned", "unsigned64", "product", "float", "float32", "float64", "bool"} {
 		text, err := libraryFiles.ReadFile("library/" + name + ".metal")
 		if err != nil {
 			panic("msl: " + err.Error()) // the file is part of the package
@@ -124,6 +124,7 @@ func link(k Key, text string, roots []string) string {
 func available(k Key) []chunk {
 	lib := library()
 	list := append(append([]chunk(nil), lib["common"]...), lib["lookback"]...)
+	list = append(list, lib["exact"]...)
 	if k.Caps&Float64 != 0 {
 		list = append(list, lib["native"]...)
 	} else {

@@ -91,6 +91,9 @@ func describeExact(k *kernel) error {
 		return err
 	}
 	k.file, k.State = "exact", exactState
+	if k.Caps&Float64 != 0 {
+		k.file = "exact_native"
+	}
 	k.Name = "exact_sum_" + k.In.Name
 	k.bindReduce(true)
 	return nil
@@ -98,11 +101,15 @@ func describeExact(k *kernel) error {
 
 // bindReduce writes the parameters of a reduction and ends its name.
 func (k *kernel) bindReduce(reads bool) {
+	partials := "device ulong* partials"
+	if k.file == "exact_native" {
+		partials = "device atomic_ulong* partials"
+	}
 	k.Name += suffix(k.Key, 1)
 	k.bind(ReduceParams{}, ReduceArgs,
 		parameter{reads, ReduceIn, "device const " + k.In.Storage + "* in"},
 		parameter{k.ANulls(), ReduceValid, "device const uint* valid"},
-		parameter{true, ReducePartials, "device ulong* partials"},
+		parameter{true, ReducePartials, partials},
 		parameter{k.Pending(), ReduceLen, "device const ulong* len"},
 	)
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/broadhead-go/broadhead/gpu"
-	"github.com/broadhead-go/broadhead/gpu/metal/emulator"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -17,42 +16,20 @@ import (
 // progress.
 func TestRunCumulate(t *testing.T) {
 	plain := device(t)
-	devices, err := emulator.OpenWide()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := devices[0].Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	pipes := map[msl.Key]gpu.Pipeline{}
-	wide := func(k msl.Key) gpu.Pipeline {
-		if pipes[k] == nil {
-			name, text, err := msl.Text(k)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if pipes[k], err = devices[0].Compile(gpu.Source{Name: name, Text: text}); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(pipes[k].Release)
-		}
-		return pipes[k]
-	}
+	wideDev, wide := wideDevice(t)
 	turn := 0
 	for typ := msl.I8; typ <= msl.U64; typ++ {
 		for _, op := range []string{msl.OpCumulativeSum, msl.OpCumulativeSumChecked} {
 			t.Run(op+"_"+typ.String(), func(t *testing.T) {
-				for _, n := range []int{1, 33, 1025, 2*msl.CumulateRows + 77, 35*msl.CumulateRows - 5} {
-					if n > 5*msl.CumulateRows && (typ != msl.I64 || op == msl.OpCumulativeSum) {
+				for _, n := range []int{1, 33, 1025, 2*msl.LookbackRows + 77, 35*msl.LookbackRows - 5} {
+					if n > 5*msl.LookbackRows && (typ != msl.I64 || op == msl.OpCumulativeSum) {
 						continue // more tiles than one look back sees
 					}
 					for range 2 {
 						turn++
 						c := newCumulation(op, typ, n, turn)
 						c.check(t, plain, func(k msl.Key) gpu.Pipeline { return pipeline(t, plain, k) }, false)
-						c.check(t, devices[0], wide, true)
+						c.check(t, wideDev, wide, true)
 					}
 				}
 			})
@@ -125,6 +102,9 @@ func (c *cumulation) check(t *testing.T, d gpu.Device, pipe func(msl.Key) gpu.Pi
 		p := msl.CumulateParams{N: uint64(n + c.extra), Off: uint64(chunk.off), Valid: uint64(chunk.voff), GoesOn: uint32(i)}
 		p.Start = signExtended(c.typ, c.start)
 		p.Stops = uint32(truth(c.stops))
+		if lookback {
+			k.Skeleton = msl.CumulateLookback
+		}
 		p.Tiles = uint32(msl.Groups(k, p.N))
 		a := newArgs(t, d, msl.CumulateBindings)
 		a.in(msl.CumulateIn, chunk.data)
@@ -147,7 +127,6 @@ func (c *cumulation) check(t *testing.T, d gpu.Device, pipe func(msl.Key) gpu.Pi
 		groups := msl.Groups(k, p.N) + 1 // one more than needed, which must do nothing
 		if lookback {
 			clear(a.bytes(msl.CumulateStatesAt))
-			k.Skeleton = msl.CumulateLookback
 			run(k, groups, a)
 		} else {
 			reduce := k

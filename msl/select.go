@@ -100,8 +100,10 @@ func Groups(k Key, n uint64) uint64 {
 		each = MapRows
 	case Fill:
 		each = FillWords
-	case CumulateLookback, CumulateReduce, CumulateApply:
+	case CumulateReduce, CumulateApply:
 		each = CumulateRows
+	case CumulateLookback:
+		each = LookbackRows
 	case Reduce, ReduceExact:
 		return min(max(groupsOf(n, Tile), 1), MaxGroups)
 	case CompactCount, CompactScatter:

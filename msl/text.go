@@ -66,6 +66,7 @@ func Canonical(k Key) Key {
 		if k.Op != "mean" {
 			k.Caps = 0
 		}
+	case ReduceExact: // double splits numbers
 	case Reduce:
 		if k.Op == OpCount {
 			k.In = NoType

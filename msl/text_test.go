@@ -61,7 +61,7 @@ func TestNames(t *testing.T) {
 		"sum_i64_nulls":                  {Skeleton: msl.Reduce, Op: msl.OpSum, In: msl.I64, Flags: msl.ANulls},
 		"count_nulls":                    {Skeleton: msl.Reduce, Op: msl.OpCount, In: msl.I8, Flags: msl.ANulls},
 		"count_true":                     {Skeleton: msl.Reduce, Op: msl.OpBool, In: msl.Bool},
-		"exact_sum_f32_pending":          {Skeleton: msl.ReduceExact, Op: msl.OpSum, In: msl.F32, Flags: msl.Pending, Caps: msl.Float64},
+		"exact_sum_f32_pending_native":   {Skeleton: msl.ReduceExact, Op: msl.OpSum, In: msl.F32, Flags: msl.Pending, Caps: msl.Float64},
 		"finish_mean_f64":                {Skeleton: msl.Finish, Op: "mean", In: msl.F64, Out: msl.F64},
 		"finish_mean_i8_native":          {Skeleton: msl.Finish, Op: "mean", In: msl.I8, Out: msl.F64, Caps: msl.Float64},
 		"finish_count_null":              {Skeleton: msl.Finish, Op: "count_null", In: msl.F32, Out: msl.I64},

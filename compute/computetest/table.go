@@ -83,6 +83,9 @@ var Table = []Row{
 	{Name: "any", Types: bools1, Options: aggregateOptions, Oracle: decided(true)},
 	{Name: "all", Types: bools1, Options: aggregateOptions, Oracle: decided(false)},
 
+	{Name: "cumulative_sum", Types: cumulativeTypes, Options: cumulativeOptions, Oracle: cumulative(false)},
+	{Name: "cumulative_sum_checked", Types: cumulativeTypes, Options: cumulativeOptions, Oracle: cumulative(true)},
+
 	{Name: "cast", Types: castTypes, Options: castOptions, Oracle: cast},
 
 	{Name: "filter", Types: moveTypes, Options: filterOptions, Oracle: selected},

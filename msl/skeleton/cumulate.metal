@@ -20,16 +20,18 @@ kernel void {{.Name}}(
 
     // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: {{.Each}} to a lane, one after the
     // other, with a gap between lanes so that they use different banks.
-    ulong base = tile * {{.CumulateRows}}ul + (ulong)(sg * {{.SimdRows}}u);
+    ulong base = tile * {{.TileRows}}ul + (ulong)(sg * {{.SimdRows}}u);
     threadgroup {{.In.Storage}}* mine = moved + sg * (32u * ({{.Each}}u + 1u));
-    {{.In.Storage}} v[{{.Each}}];
-    for (uint j = 0u; j < {{.Each}}u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : ({{.In.Storage}})0;
-    }
-    for (uint j = 0u; j < {{.Each}}u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / {{.Each}}u] = v[j];
+    {
+        {{.In.Storage}} v[{{.Each}}];
+        for (uint j = 0u; j < {{.Each}}u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : ({{.In.Storage}})0;
+        }
+        for (uint j = 0u; j < {{.Each}}u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / {{.Each}}u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * {{.Each}}u);
@@ -40,11 +42,8 @@ kernel void {{.Name}}(
 {{- end}}
     ulong sum = 0ul;
     for (uint j = 0u; j < {{.Each}}u; j++) {
-        v[j] = mine[lane * ({{.Each}}u + 1u) + j];
-{{- if .ANulls}}
-        if (((live >> j) & 1u) == 0u) v[j] = ({{.In.Storage}})0;
-{{- end}}
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * ({{.Each}}u + 1u) + j];
+        sum += {{if .ANulls}}((live >> j) & 1u) != 0u ? x : 0ul{{else}}x{{end}};
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -109,19 +108,22 @@ kernel void {{.Name}}(
 {{- if .Fails}}
     uint err = 0u;
 {{- end}}
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < {{.Each}}u; j++) {
+        {{.In.Value}} x = mine[lane * ({{.Each}}u + 1u) + j];
 {{- if .ANulls}}
         bool valid_row = ((live >> j) & 1u) != 0u;
         ended = ended || (p.stops != 0u && !valid_row);
         valid_row = valid_row && !ended;
         bits |= valid_row ? 1u << j : 0u;
+        if (((live >> j) & 1u) == 0u) x = ({{.In.Value}})0;
 {{- end}}
 {{- if .Fails}}
         uint bad = 0u;
-        {{.In.Value}} r = add_checked(({{.In.Value}})to, v[j], bad);
+        {{.In.Value}} r = add_checked(({{.In.Value}})to, x, bad);
         {{if .ANulls}}if (valid_row) {{end}}err |= bad;
 {{- end}}
-        to += (ulong)v[j];
+        to += (ulong)x;
         mine[lane * ({{.Each}}u + 1u) + j] = {{if .Fails}}r{{else}}({{.In.Storage}})to{{end}};
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);

@@ -14,7 +14,7 @@ kernel void {{.Name}}(
     bool ended = false;
 {{- end}}
     for (uint j = 0u; j < {{.Each}}u; j++) {
-        ulong row = tile * {{.CumulateRows}}ul + (ulong)(j * {{.Threads}}u + sg * 32u + lane);
+        ulong row = tile * {{.TileRows}}ul + (ulong)(j * {{.Threads}}u + sg * 32u + lane);
         bool live = row < n;
 {{- if .ANulls}}
         if (live && !bit_at(valid, p.valid + row)) {

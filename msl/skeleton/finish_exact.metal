@@ -2,41 +2,70 @@
 kernel void {{.Name}}(
 {{.Parameters}})
 {
+    threadgroup ulong parts[{{div .Threads 32}} * {{.ExactWords}}];
     threadgroup ulong word[{{.ExactWords}}]; // the words of a state, summed over the states
+    threadgroup uint lowest[{{div .Threads 32}}];
+    threadgroup uint highest[{{div .Threads 32}}];
     if (group_index(tg) != 0ul) return;
     uint tid = sg * 32u + lane;
+    for (uint w = lane; w < {{.ExactWords}}u; w += 32u) {
+        ulong sum = 0ul;
+        for (uint i = sg; i < p.states; i += {{div .Threads 32}}u) sum += partials[(ulong)i * {{.ExactWords}}ul + (ulong)w];
+        parts[sg * {{.ExactWords}}u + w] = sum;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint low = {{.ExactDigits}}u; // the range of digits that are not zero
+    uint high = 0u;
     if (tid < {{.ExactWords}}u) {
         ulong sum = 0ul;
-        for (uint i = 0u; i < p.states; i++) sum += partials[(ulong)i * {{.ExactWords}}ul + (ulong)tid];
+        for (uint i = 0u; i < {{div .Threads 32}}u; i++) sum += parts[i * {{.ExactWords}}u + tid];
         word[tid] = sum;
+        if (tid >= {{.ExactDigit0}}u && sum != 0ul) {
+            low = tid - {{.ExactDigit0}}u;
+            high = low + 1u;
+        }
+    }
+    low = simd_min(low);
+    high = simd_max(high);
+    if (lane == 0u) {
+        lowest[sg] = low;
+        highest[sg] = high;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (tid != 0u) return;
+    for (uint i = 1u; i < {{div .Threads 32}}u; i++) {
+        low = min(low, lowest[i]);
+        high = max(high, highest[i]);
+    }
 
-    // Carries: digits become 16 bits each, what is left over has the weight of digit {{.ExactDigits}}.
+    // Carries: digits become 16 bits each; what is left over goes to the digits above.
     long carry = 0;
-    for (uint i = {{.ExactDigit0}}u; i < {{.ExactWords}}u; i++) {
-        long d = (long)word[i] + carry;
-        word[i] = (ulong)d & 0xfffful;
+    for (uint i = low; i < high; i++) {
+        long d = (long)word[{{.ExactDigit0}}u + i] + carry;
+        word[{{.ExactDigit0}}u + i] = (ulong)d & 0xfffful;
         carry = d >> 16;
     }
     bool negative = carry < 0;
     if (negative) {
         ulong one = 1ul;
-        for (uint i = {{.ExactDigit0}}u; i < {{.ExactWords}}u; i++) {
-            ulong d = (word[i] ^ 0xfffful) + one;
-            word[i] = d & 0xfffful;
+        for (uint i = low; i < high; i++) {
+            ulong d = (word[{{.ExactDigit0}}u + i] ^ 0xfffful) + one;
+            word[{{.ExactDigit0}}u + i] = d & 0xfffful;
             one = d >> 16;
         }
         carry = ~carry + (long)one;
     }
+    for (; carry != 0 && high < {{.ExactDigits}}u; high++) {
+        word[{{.ExactDigit0}}u + high] = (ulong)carry & 0xfffful;
+        carry >>= 16;
+    }
 
-    uint top = {{.ExactDigits}}u - 1u;
-    while (top > 0u && word[{{.ExactDigit0}}u + top] == 0ul) top--;
+    uint top = high == 0u ? 0u : high - 1u;
+    while (top > low && word[{{.ExactDigit0}}u + top] == 0ul) top--;
     // The 64 bits from digit top down, and whether any bit below them is set.
     ulong bits = 0ul;
     ulong below = 0ul;
-    for (uint i = 0u; i <= top; i++) {
+    for (uint i = 0u; i <= top && top - i >= low; i++) {
         ulong d = word[{{.ExactDigit0}}u + top - i];
         if (i < 4u) bits |= d << (48u - 16u * i);
         else below |= i == 4u ? d << 1 : (ulong)(d != 0ul);

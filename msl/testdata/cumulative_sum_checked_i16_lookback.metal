@@ -108,7 +108,7 @@ kernel void cumulative_sum_checked_i16_lookback(
     uint lane [[thread_index_in_simdgroup]],
     uint sg [[simdgroup_index_in_threadgroup]])
 {
-    threadgroup short moved[256 * (8 + 1)];
+    threadgroup short moved[256 * (16 + 1)];
     threadgroup ulong sums[8];
     threadgroup ulong before[2];
     if (sg == 0u && lane == 0u) before[0] = atomic_fetch_add_explicit(states + 2ul * (ulong)p.tiles, 1ul, memory_order_relaxed);
@@ -117,25 +117,27 @@ kernel void cumulative_sum_checked_i16_lookback(
     if (tile >= (ulong)p.tiles) return;
     ulong n = p.n;
 
-    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 8 to a lane, one after the
+    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 16 to a lane, one after the
     // other, with a gap between lanes so that they use different banks.
-    ulong base = tile * 2048ul + (ulong)(sg * 256u);
-    threadgroup short* mine = moved + sg * (32u * (8u + 1u));
-    short v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (short)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    ulong base = tile * 4096ul + (ulong)(sg * 512u);
+    threadgroup short* mine = moved + sg * (32u * (16u + 1u));
+    {
+        short v[16];
+        for (uint j = 0u; j < 16u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (short)0;
+        }
+        for (uint j = 0u; j < 16u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 16u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 8u);
+    ulong first = base + (ulong)(lane * 16u);
     ulong sum = 0ul;
-    for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        sum += (ulong)v[j];
+    for (uint j = 0u; j < 16u; j++) {
+        ulong x = (ulong)mine[lane * (16u + 1u) + j];
+        sum += x;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -173,18 +175,20 @@ kernel void cumulative_sum_checked_i16_lookback(
         to += sums[i];
     }
     uint err = 0u;
-    for (uint j = 0u; j < 8u; j++) {
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
+    for (uint j = 0u; j < 16u; j++) {
+        short x = mine[lane * (16u + 1u) + j];
         uint bad = 0u;
-        short r = add_checked((short)to, v[j], bad);
+        short r = add_checked((short)to, x, bad);
         err |= bad;
-        to += (ulong)v[j];
-        mine[lane * (8u + 1u) + j] = r;
+        to += (ulong)x;
+        mine[lane * (16u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint j = 0u; j < 8u; j++) {
+    for (uint j = 0u; j < 16u; j++) {
         uint e = j * 32u + lane;
         ulong row = base + (ulong)e;
-        if (row < p.n) out[row] = row < n ? mine[e + e / 8u] : (short)0;
+        if (row < p.n) out[row] = row < n ? mine[e + e / 16u] : (short)0;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -204,7 +208,7 @@ kernel void cumulative_sum_checked_i16_pending_lookback(
     uint lane [[thread_index_in_simdgroup]],
     uint sg [[simdgroup_index_in_threadgroup]])
 {
-    threadgroup short moved[256 * (8 + 1)];
+    threadgroup short moved[256 * (16 + 1)];
     threadgroup ulong sums[8];
     threadgroup ulong before[2];
     if (sg == 0u && lane == 0u) before[0] = atomic_fetch_add_explicit(states + 2ul * (ulong)p.tiles, 1ul, memory_order_relaxed);
@@ -213,25 +217,27 @@ kernel void cumulative_sum_checked_i16_pending_lookback(
     if (tile >= (ulong)p.tiles) return;
     ulong n = len[0] < p.n ? len[0] : p.n;
 
-    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 8 to a lane, one after the
+    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 16 to a lane, one after the
     // other, with a gap between lanes so that they use different banks.
-    ulong base = tile * 2048ul + (ulong)(sg * 256u);
-    threadgroup short* mine = moved + sg * (32u * (8u + 1u));
-    short v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (short)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    ulong base = tile * 4096ul + (ulong)(sg * 512u);
+    threadgroup short* mine = moved + sg * (32u * (16u + 1u));
+    {
+        short v[16];
+        for (uint j = 0u; j < 16u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (short)0;
+        }
+        for (uint j = 0u; j < 16u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 16u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 8u);
+    ulong first = base + (ulong)(lane * 16u);
     ulong sum = 0ul;
-    for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        sum += (ulong)v[j];
+    for (uint j = 0u; j < 16u; j++) {
+        ulong x = (ulong)mine[lane * (16u + 1u) + j];
+        sum += x;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -269,18 +275,20 @@ kernel void cumulative_sum_checked_i16_pending_lookback(
         to += sums[i];
     }
     uint err = 0u;
-    for (uint j = 0u; j < 8u; j++) {
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
+    for (uint j = 0u; j < 16u; j++) {
+        short x = mine[lane * (16u + 1u) + j];
         uint bad = 0u;
-        short r = add_checked((short)to, v[j], bad);
+        short r = add_checked((short)to, x, bad);
         err |= bad;
-        to += (ulong)v[j];
-        mine[lane * (8u + 1u) + j] = r;
+        to += (ulong)x;
+        mine[lane * (16u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint j = 0u; j < 8u; j++) {
+    for (uint j = 0u; j < 16u; j++) {
         uint e = j * 32u + lane;
         ulong row = base + (ulong)e;
-        if (row < p.n) out[row] = row < n ? mine[e + e / 8u] : (short)0;
+        if (row < p.n) out[row] = row < n ? mine[e + e / 16u] : (short)0;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -301,7 +309,7 @@ kernel void cumulative_sum_checked_i16_nulls_lookback(
     uint lane [[thread_index_in_simdgroup]],
     uint sg [[simdgroup_index_in_threadgroup]])
 {
-    threadgroup short moved[256 * (8 + 1)];
+    threadgroup short moved[256 * (16 + 1)];
     threadgroup ulong sums[8];
     threadgroup uint ends[8];
     threadgroup ulong before[2];
@@ -311,29 +319,30 @@ kernel void cumulative_sum_checked_i16_nulls_lookback(
     if (tile >= (ulong)p.tiles) return;
     ulong n = p.n;
 
-    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 8 to a lane, one after the
+    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 16 to a lane, one after the
     // other, with a gap between lanes so that they use different banks.
-    ulong base = tile * 2048ul + (ulong)(sg * 256u);
-    threadgroup short* mine = moved + sg * (32u * (8u + 1u));
-    short v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (short)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    ulong base = tile * 4096ul + (ulong)(sg * 512u);
+    threadgroup short* mine = moved + sg * (32u * (16u + 1u));
+    {
+        short v[16];
+        for (uint j = 0u; j < 16u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (short)0;
+        }
+        for (uint j = 0u; j < 16u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 16u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 8u);
-    uint k = first >= n ? 0u : n - first < 8ul ? (uint)(n - first) : 8u;
+    ulong first = base + (ulong)(lane * 16u);
+    uint k = first >= n ? 0u : n - first < 16ul ? (uint)(n - first) : 16u;
     uint live = k != 0u ? bits_at(valid, p.valid + first, k) : 0u;
     bool ended = k != 0u && live != low_bits(k);
     ulong sum = 0ul;
-    for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        if (((live >> j) & 1u) == 0u) v[j] = (short)0;
-        sum += (ulong)v[j];
+    for (uint j = 0u; j < 16u; j++) {
+        ulong x = (ulong)mine[lane * (16u + 1u) + j];
+        sum += ((live >> j) & 1u) != 0u ? x : 0ul;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -379,27 +388,30 @@ kernel void cumulative_sum_checked_i16_nulls_lookback(
     ended = ended && p.stops != 0u;
     uint bits = 0u;
     uint err = 0u;
-    for (uint j = 0u; j < 8u; j++) {
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
+    for (uint j = 0u; j < 16u; j++) {
+        short x = mine[lane * (16u + 1u) + j];
         bool valid_row = ((live >> j) & 1u) != 0u;
         ended = ended || (p.stops != 0u && !valid_row);
         valid_row = valid_row && !ended;
         bits |= valid_row ? 1u << j : 0u;
+        if (((live >> j) & 1u) == 0u) x = (short)0;
         uint bad = 0u;
-        short r = add_checked((short)to, v[j], bad);
+        short r = add_checked((short)to, x, bad);
         if (valid_row) err |= bad;
-        to += (ulong)v[j];
-        mine[lane * (8u + 1u) + j] = r;
+        to += (ulong)x;
+        mine[lane * (16u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint j = 0u; j < 8u; j++) {
+    for (uint j = 0u; j < 16u; j++) {
         uint e = j * 32u + lane;
         ulong row = base + (ulong)e;
-        if (row < p.n) out[row] = row < n ? mine[e + e / 8u] : (short)0;
+        if (row < p.n) out[row] = row < n ? mine[e + e / 16u] : (short)0;
     }
-    // The bits of 4 lanes are a word.
-    bits <<= 8u * (lane & 3u);
-    for (ushort d = 1; d <= 3; d <<= 1) bits |= simd_shuffle_xor(bits, d);
-    if ((lane & 3u) == 0u && first < p.n) out_valid[first >> 5] = bits;
+    // The bits of 2 lanes are a word.
+    bits <<= 16u * (lane & 1u);
+    for (ushort d = 1; d <= 1; d <<= 1) bits |= simd_shuffle_xor(bits, d);
+    if ((lane & 1u) == 0u && first < p.n) out_valid[first >> 5] = bits;
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
 }
@@ -420,7 +432,7 @@ kernel void cumulative_sum_checked_i16_nulls_pending_lookback(
     uint lane [[thread_index_in_simdgroup]],
     uint sg [[simdgroup_index_in_threadgroup]])
 {
-    threadgroup short moved[256 * (8 + 1)];
+    threadgroup short moved[256 * (16 + 1)];
     threadgroup ulong sums[8];
     threadgroup uint ends[8];
     threadgroup ulong before[2];
@@ -430,29 +442,30 @@ kernel void cumulative_sum_checked_i16_nulls_pending_lookback(
     if (tile >= (ulong)p.tiles) return;
     ulong n = len[0] < p.n ? len[0] : p.n;
 
-    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 8 to a lane, one after the
+    // A simdgroup reads its rows in order and deals them out by way of threadgroup memory: 16 to a lane, one after the
     // other, with a gap between lanes so that they use different banks.
-    ulong base = tile * 2048ul + (ulong)(sg * 256u);
-    threadgroup short* mine = moved + sg * (32u * (8u + 1u));
-    short v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (short)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    ulong base = tile * 4096ul + (ulong)(sg * 512u);
+    threadgroup short* mine = moved + sg * (32u * (16u + 1u));
+    {
+        short v[16];
+        for (uint j = 0u; j < 16u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (short)0;
+        }
+        for (uint j = 0u; j < 16u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 16u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 8u);
-    uint k = first >= n ? 0u : n - first < 8ul ? (uint)(n - first) : 8u;
+    ulong first = base + (ulong)(lane * 16u);
+    uint k = first >= n ? 0u : n - first < 16ul ? (uint)(n - first) : 16u;
     uint live = k != 0u ? bits_at(valid, p.valid + first, k) : 0u;
     bool ended = k != 0u && live != low_bits(k);
     ulong sum = 0ul;
-    for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        if (((live >> j) & 1u) == 0u) v[j] = (short)0;
-        sum += (ulong)v[j];
+    for (uint j = 0u; j < 16u; j++) {
+        ulong x = (ulong)mine[lane * (16u + 1u) + j];
+        sum += ((live >> j) & 1u) != 0u ? x : 0ul;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -498,27 +511,30 @@ kernel void cumulative_sum_checked_i16_nulls_pending_lookback(
     ended = ended && p.stops != 0u;
     uint bits = 0u;
     uint err = 0u;
-    for (uint j = 0u; j < 8u; j++) {
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
+    for (uint j = 0u; j < 16u; j++) {
+        short x = mine[lane * (16u + 1u) + j];
         bool valid_row = ((live >> j) & 1u) != 0u;
         ended = ended || (p.stops != 0u && !valid_row);
         valid_row = valid_row && !ended;
         bits |= valid_row ? 1u << j : 0u;
+        if (((live >> j) & 1u) == 0u) x = (short)0;
         uint bad = 0u;
-        short r = add_checked((short)to, v[j], bad);
+        short r = add_checked((short)to, x, bad);
         if (valid_row) err |= bad;
-        to += (ulong)v[j];
-        mine[lane * (8u + 1u) + j] = r;
+        to += (ulong)x;
+        mine[lane * (16u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint j = 0u; j < 8u; j++) {
+    for (uint j = 0u; j < 16u; j++) {
         uint e = j * 32u + lane;
         ulong row = base + (ulong)e;
-        if (row < p.n) out[row] = row < n ? mine[e + e / 8u] : (short)0;
+        if (row < p.n) out[row] = row < n ? mine[e + e / 16u] : (short)0;
     }
-    // The bits of 4 lanes are a word.
-    bits <<= 8u * (lane & 3u);
-    for (ushort d = 1; d <= 3; d <<= 1) bits |= simd_shuffle_xor(bits, d);
-    if ((lane & 3u) == 0u && first < p.n) out_valid[first >> 5] = bits;
+    // The bits of 2 lanes are a word.
+    bits <<= 16u * (lane & 1u);
+    for (ushort d = 1; d <= 1; d <<= 1) bits |= simd_shuffle_xor(bits, d);
+    if ((lane & 1u) == 0u && first < p.n) out_valid[first >> 5] = bits;
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
 }

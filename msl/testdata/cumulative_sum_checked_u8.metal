@@ -77,21 +77,23 @@ kernel void cumulative_sum_checked_u8(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uchar* mine = moved + sg * (32u * (8u + 1u));
-    uchar v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uchar)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uchar v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uchar)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += x;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -103,11 +105,13 @@ kernel void cumulative_sum_checked_u8(
         to += sums[i];
     }
     uint err = 0u;
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
+        uchar x = mine[lane * (8u + 1u) + j];
         uint bad = 0u;
-        uchar r = add_checked((uchar)to, v[j], bad);
+        uchar r = add_checked((uchar)to, x, bad);
         err |= bad;
-        to += (ulong)v[j];
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -142,21 +146,23 @@ kernel void cumulative_sum_checked_u8_pending(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uchar* mine = moved + sg * (32u * (8u + 1u));
-    uchar v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uchar)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uchar v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uchar)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += x;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -168,11 +174,13 @@ kernel void cumulative_sum_checked_u8_pending(
         to += sums[i];
     }
     uint err = 0u;
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
+        uchar x = mine[lane * (8u + 1u) + j];
         uint bad = 0u;
-        uchar r = add_checked((uchar)to, v[j], bad);
+        uchar r = add_checked((uchar)to, x, bad);
         err |= bad;
-        to += (ulong)v[j];
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -209,14 +217,16 @@ kernel void cumulative_sum_checked_u8_nulls(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uchar* mine = moved + sg * (32u * (8u + 1u));
-    uchar v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uchar)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uchar v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uchar)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
@@ -225,9 +235,8 @@ kernel void cumulative_sum_checked_u8_nulls(
     bool ended = k != 0u && live != low_bits(k);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        if (((live >> j) & 1u) == 0u) v[j] = (uchar)0;
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += ((live >> j) & 1u) != 0u ? x : 0ul;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -246,15 +255,18 @@ kernel void cumulative_sum_checked_u8_nulls(
     ended = ended && p.stops != 0u;
     uint bits = 0u;
     uint err = 0u;
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
+        uchar x = mine[lane * (8u + 1u) + j];
         bool valid_row = ((live >> j) & 1u) != 0u;
         ended = ended || (p.stops != 0u && !valid_row);
         valid_row = valid_row && !ended;
         bits |= valid_row ? 1u << j : 0u;
+        if (((live >> j) & 1u) == 0u) x = (uchar)0;
         uint bad = 0u;
-        uchar r = add_checked((uchar)to, v[j], bad);
+        uchar r = add_checked((uchar)to, x, bad);
         if (valid_row) err |= bad;
-        to += (ulong)v[j];
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -296,14 +308,16 @@ kernel void cumulative_sum_checked_u8_nulls_pending(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uchar* mine = moved + sg * (32u * (8u + 1u));
-    uchar v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uchar)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uchar v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uchar)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
@@ -312,9 +326,8 @@ kernel void cumulative_sum_checked_u8_nulls_pending(
     bool ended = k != 0u && live != low_bits(k);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        if (((live >> j) & 1u) == 0u) v[j] = (uchar)0;
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += ((live >> j) & 1u) != 0u ? x : 0ul;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -333,15 +346,18 @@ kernel void cumulative_sum_checked_u8_nulls_pending(
     ended = ended && p.stops != 0u;
     uint bits = 0u;
     uint err = 0u;
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
+        uchar x = mine[lane * (8u + 1u) + j];
         bool valid_row = ((live >> j) & 1u) != 0u;
         ended = ended || (p.stops != 0u && !valid_row);
         valid_row = valid_row && !ended;
         bits |= valid_row ? 1u << j : 0u;
+        if (((live >> j) & 1u) == 0u) x = (uchar)0;
         uint bad = 0u;
-        uchar r = add_checked((uchar)to, v[j], bad);
+        uchar r = add_checked((uchar)to, x, bad);
         if (valid_row) err |= bad;
-        to += (ulong)v[j];
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = r;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);

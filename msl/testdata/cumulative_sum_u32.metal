@@ -64,21 +64,23 @@ kernel void cumulative_sum_u32(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uint* mine = moved + sg * (32u * (8u + 1u));
-    uint v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uint)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uint v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uint)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += x;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -89,8 +91,10 @@ kernel void cumulative_sum_u32(
     for (uint i = 0u; i < sg; i++) {
         to += sums[i];
     }
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
-        to += (ulong)v[j];
+        uint x = mine[lane * (8u + 1u) + j];
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = (uint)to;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -122,21 +126,23 @@ kernel void cumulative_sum_u32_pending(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uint* mine = moved + sg * (32u * (8u + 1u));
-    uint v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uint)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uint v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uint)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += x;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -147,8 +153,10 @@ kernel void cumulative_sum_u32_pending(
     for (uint i = 0u; i < sg; i++) {
         to += sums[i];
     }
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
-        to += (ulong)v[j];
+        uint x = mine[lane * (8u + 1u) + j];
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = (uint)to;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -182,14 +190,16 @@ kernel void cumulative_sum_u32_nulls(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uint* mine = moved + sg * (32u * (8u + 1u));
-    uint v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uint)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uint v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uint)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
@@ -198,9 +208,8 @@ kernel void cumulative_sum_u32_nulls(
     bool ended = k != 0u && live != low_bits(k);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        if (((live >> j) & 1u) == 0u) v[j] = (uint)0;
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += ((live >> j) & 1u) != 0u ? x : 0ul;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -218,12 +227,15 @@ kernel void cumulative_sum_u32_nulls(
     }
     ended = ended && p.stops != 0u;
     uint bits = 0u;
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
+        uint x = mine[lane * (8u + 1u) + j];
         bool valid_row = ((live >> j) & 1u) != 0u;
         ended = ended || (p.stops != 0u && !valid_row);
         valid_row = valid_row && !ended;
         bits |= valid_row ? 1u << j : 0u;
-        to += (ulong)v[j];
+        if (((live >> j) & 1u) == 0u) x = (uint)0;
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = (uint)to;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -262,14 +274,16 @@ kernel void cumulative_sum_u32_nulls_pending(
     // other, with a gap between lanes so that they use different banks.
     ulong base = tile * 2048ul + (ulong)(sg * 256u);
     threadgroup uint* mine = moved + sg * (32u * (8u + 1u));
-    uint v[8];
-    for (uint j = 0u; j < 8u; j++) {
-        ulong row = base + (ulong)(j * 32u + lane);
-        v[j] = row < n ? in[p.off + row] : (uint)0;
-    }
-    for (uint j = 0u; j < 8u; j++) {
-        uint e = j * 32u + lane;
-        mine[e + e / 8u] = v[j];
+    {
+        uint v[8];
+        for (uint j = 0u; j < 8u; j++) {
+            ulong row = base + (ulong)(j * 32u + lane);
+            v[j] = row < n ? in[p.off + row] : (uint)0;
+        }
+        for (uint j = 0u; j < 8u; j++) {
+            uint e = j * 32u + lane;
+            mine[e + e / 8u] = v[j];
+        }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong first = base + (ulong)(lane * 8u);
@@ -278,9 +292,8 @@ kernel void cumulative_sum_u32_nulls_pending(
     bool ended = k != 0u && live != low_bits(k);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
-        v[j] = mine[lane * (8u + 1u) + j];
-        if (((live >> j) & 1u) == 0u) v[j] = (uint)0;
-        sum += (ulong)v[j];
+        ulong x = (ulong)mine[lane * (8u + 1u) + j];
+        sum += ((live >> j) & 1u) != 0u ? x : 0ul;
     }
 
     ulong to = prefix_sum(sum, lane);
@@ -298,12 +311,15 @@ kernel void cumulative_sum_u32_nulls_pending(
     }
     ended = ended && p.stops != 0u;
     uint bits = 0u;
+    // Rows are read again from threadgroup memory: registers that held them would keep other threadgroups off.
     for (uint j = 0u; j < 8u; j++) {
+        uint x = mine[lane * (8u + 1u) + j];
         bool valid_row = ((live >> j) & 1u) != 0u;
         ended = ended || (p.stops != 0u && !valid_row);
         valid_row = valid_row && !ended;
         bits |= valid_row ? 1u << j : 0u;
-        to += (ulong)v[j];
+        if (((live >> j) & 1u) == 0u) x = (uint)0;
+        to += (ulong)x;
         mine[lane * (8u + 1u) + j] = (uint)to;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);

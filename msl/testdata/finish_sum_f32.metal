@@ -23,41 +23,70 @@ kernel void finish_sum_f32(
     uint lane [[thread_index_in_simdgroup]],
     uint sg [[simdgroup_index_in_threadgroup]])
 {
+    threadgroup ulong parts[8 * 137];
     threadgroup ulong word[137]; // the words of a state, summed over the states
+    threadgroup uint lowest[8];
+    threadgroup uint highest[8];
     if (group_index(tg) != 0ul) return;
     uint tid = sg * 32u + lane;
+    for (uint w = lane; w < 137u; w += 32u) {
+        ulong sum = 0ul;
+        for (uint i = sg; i < p.states; i += 8u) sum += partials[(ulong)i * 137ul + (ulong)w];
+        parts[sg * 137u + w] = sum;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint low = 132u; // the range of digits that are not zero
+    uint high = 0u;
     if (tid < 137u) {
         ulong sum = 0ul;
-        for (uint i = 0u; i < p.states; i++) sum += partials[(ulong)i * 137ul + (ulong)tid];
+        for (uint i = 0u; i < 8u; i++) sum += parts[i * 137u + tid];
         word[tid] = sum;
+        if (tid >= 5u && sum != 0ul) {
+            low = tid - 5u;
+            high = low + 1u;
+        }
+    }
+    low = simd_min(low);
+    high = simd_max(high);
+    if (lane == 0u) {
+        lowest[sg] = low;
+        highest[sg] = high;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (tid != 0u) return;
+    for (uint i = 1u; i < 8u; i++) {
+        low = min(low, lowest[i]);
+        high = max(high, highest[i]);
+    }
 
-    // Carries: digits become 16 bits each, what is left over has the weight of digit 132.
+    // Carries: digits become 16 bits each; what is left over goes to the digits above.
     long carry = 0;
-    for (uint i = 5u; i < 137u; i++) {
-        long d = (long)word[i] + carry;
-        word[i] = (ulong)d & 0xfffful;
+    for (uint i = low; i < high; i++) {
+        long d = (long)word[5u + i] + carry;
+        word[5u + i] = (ulong)d & 0xfffful;
         carry = d >> 16;
     }
     bool negative = carry < 0;
     if (negative) {
         ulong one = 1ul;
-        for (uint i = 5u; i < 137u; i++) {
-            ulong d = (word[i] ^ 0xfffful) + one;
-            word[i] = d & 0xfffful;
+        for (uint i = low; i < high; i++) {
+            ulong d = (word[5u + i] ^ 0xfffful) + one;
+            word[5u + i] = d & 0xfffful;
             one = d >> 16;
         }
         carry = ~carry + (long)one;
     }
+    for (; carry != 0 && high < 132u; high++) {
+        word[5u + high] = (ulong)carry & 0xfffful;
+        carry >>= 16;
+    }
 
-    uint top = 132u - 1u;
-    while (top > 0u && word[5u + top] == 0ul) top--;
+    uint top = high == 0u ? 0u : high - 1u;
+    while (top > low && word[5u + top] == 0ul) top--;
     // The 64 bits from digit top down, and whether any bit below them is set.
     ulong bits = 0ul;
     ulong below = 0ul;
-    for (uint i = 0u; i <= top; i++) {
+    for (uint i = 0u; i <= top && top - i >= low; i++) {
         ulong d = word[5u + top - i];
         if (i < 4u) bits |= d << (48u - 16u * i);
         else below |= i == 4u ? d << 1 : (ulong)(d != 0ul);

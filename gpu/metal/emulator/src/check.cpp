@@ -190,8 +190,9 @@ void* shared_memory(Worker* w, uint32_t id, uint64_t size, uint64_t align, const
     }
     auto align_up = [align](uint64_t n) { return (n + align - 1) / align * align; };
     uint64_t used = align_up(w->shared_used) + size;
-    if (used > kThreadgroupMemory) {
-        fail(w, "threadgroup-memory", format("more than %u bytes of threadgroup memory", kThreadgroupMemory));
+    uint32_t most = w->launch->kernel->module->wide ? kWideThreadgroupMemory : kThreadgroupMemory;
+    if (used > most) {
+        fail(w, "threadgroup-memory", format("more than %u bytes of threadgroup memory", most));
         park(w);
     }
     w->shared_used = (uint32_t)used;

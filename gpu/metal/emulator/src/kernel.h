@@ -14,6 +14,7 @@ constexpr uint32_t kMaxThreads = 1024; // of a threadgroup
 constexpr uint32_t kSimdWidth = 32;
 constexpr uint32_t kMaxSimdgroups = kMaxThreads / kSimdWidth;
 constexpr uint32_t kThreadgroupMemory = 32768;
+constexpr uint32_t kWideThreadgroupMemory = 49152; // of the wide profile: what a CUDA kernel may declare
 constexpr int kMaxBindings = 31;
 
 struct Size3 {

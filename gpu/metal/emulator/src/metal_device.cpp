@@ -108,7 +108,7 @@ void define_limits(Class* c) {
     method(c, "maxBufferLength", "Q@:", [](Object*, SEL) -> uint64_t { return kMaxBufferLength; });
     method(c, "recommendedMaxWorkingSetSize", "Q@:", [](Object*, SEL) -> uint64_t { return kWorkingSet; });
     method(c, "maxThreadgroupMemoryLength",
-           "Q@:", [](Object*, SEL) -> uint64_t { return kThreadgroupMemory; });
+           "Q@:", [](Object* d, SEL) -> uint64_t { return ((Device*)d)->wide ? kWideThreadgroupMemory : kThreadgroupMemory; });
 }
 
 } // namespace

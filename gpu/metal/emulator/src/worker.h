@@ -33,7 +33,7 @@ struct Fiber {
     bool released;         // by a fence: every atomic write releases
 };
 
-constexpr uint32_t kSharedSpace = 2 * kThreadgroupMemory; // with red zones between variables
+constexpr uint32_t kSharedSpace = 2 * kWideThreadgroupMemory; // with red zones between variables
 
 enum MemorySpace { kDevice = 0, kShared = 1 };
 
