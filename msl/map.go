@@ -8,7 +8,9 @@ import (
 // input is one argument of a Map.
 type input struct {
 	Var       string // a, b or c
+	Storage   string
 	ValueType string
+	Float     bool
 	Load      string // its value in this row, "" where nothing asks
 	Validity  string // its validity, "" where nothing asks
 }
@@ -83,6 +85,9 @@ func describeMap(k *kernel) error {
 			parameter{slices.Contains(k.roots, v), mapBuffers[i][0], "device const " + t.Storage + "* " + v + "_in"},
 			parameter{k.Flags&nullFlags[i] != 0 && in.Validity != "", mapBuffers[i][1], "device const uint* " + v + "_valid"})
 	}
+	if k.compares() {
+		k.file = "compare"
+	}
 	k.Name = k.Op + "_" + k.In.Name
 	if natural := e.natural(k.Key.In); natural != k.Key.Out {
 		k.Name += "_to_" + k.Out.Name
@@ -94,6 +99,19 @@ func describeMap(k *kernel) error {
 		k.bind(MapParams{}, MapArgs, buffers...)
 	}
 	return nil
+}
+
+// compares says whether the op makes bits of numbers: so little is written then that reads decide, and the skeleton is
+// another.
+func (k *kernel) compares() bool {
+	reads := false
+	for _, i := range k.Inputs {
+		if i.Load != "" && i.ValueType == types[Bool].Value {
+			return false
+		}
+		reads = reads || i.Load != ""
+	}
+	return reads && k.Out.Packed() && !k.Fails
 }
 
 // validity is the expression of the result's validity, "" where nobody reads it or it is that of a live row.
@@ -112,7 +130,7 @@ func (k *kernel) validity(e Expr, inputs int) string {
 
 // input describes how an argument is read.
 func (k *kernel) input(v string, t typeInfo, nulls bool, e Expr) input {
-	i := input{Var: v, ValueType: t.Value}
+	i := input{Var: v, Storage: t.Storage, ValueType: t.Value, Float: t.Float}
 	at := "p." + v + "_off + row * p." + v + "_stride"
 	switch {
 	case !slices.Contains(k.roots, v): // the op asks for validity only

@@ -43,7 +43,7 @@ static inline bool bit_at(device const uint* p, ulong i) {
     return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* b_in [[buffer(2)]],
@@ -54,22 +54,34 @@ kernel void equal_f32_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
+        f32 b = f32{b_rows[i]};
         bool r = a == b;
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_pending_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* b_in [[buffer(2)]],
@@ -81,22 +93,34 @@ kernel void equal_f32_pending_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
+        f32 b = f32{b_rows[i]};
         bool r = a == b;
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_bnulls_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* b_in [[buffer(2)]],
@@ -109,27 +133,39 @@ kernel void equal_f32_bnulls_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live;
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 b = f32{b_rows[i]};
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a == b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_bnulls_pending_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* b_in [[buffer(2)]],
@@ -143,27 +179,39 @@ kernel void equal_f32_bnulls_pending_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live;
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 b = f32{b_rows[i]};
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a == b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_anulls_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -176,27 +224,39 @@ kernel void equal_f32_anulls_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 b = f32{b_rows[i]};
         bool vb = live;
         bool r = a == b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_anulls_pending_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -210,27 +270,39 @@ kernel void equal_f32_anulls_pending_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 b = f32{b_rows[i]};
         bool vb = live;
         bool r = a == b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_nulls_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -244,27 +316,39 @@ kernel void equal_f32_nulls_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 b = f32{b_rows[i]};
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a == b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a == b
+// out = a == b, as bits
 kernel void equal_f32_nulls_pending_native(
     device const uint* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -279,22 +363,34 @@ kernel void equal_f32_nulls_pending_native(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    uint b_one = p.b_stride == 0u ? b_in[p.b_off] : (uint)0;
+    uint b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        f32 b = f32{live ? b_in[p.b_off + row * p.b_stride] : (uint)0};
+        f32 b = f32{b_rows[i]};
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a == b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }

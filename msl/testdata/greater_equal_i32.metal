@@ -26,7 +26,7 @@ static inline bool bit_at(device const uint* p, ulong i) {
     return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32(
     device const int* a_in [[buffer(0)]],
     device const int* b_in [[buffer(2)]],
@@ -37,22 +37,34 @@ kernel void greater_equal_i32(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int a = a_rows[i];
+        int b = b_rows[i];
         bool r = a >= b;
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32_pending(
     device const int* a_in [[buffer(0)]],
     device const int* b_in [[buffer(2)]],
@@ -64,22 +76,34 @@ kernel void greater_equal_i32_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int a = a_rows[i];
+        int b = b_rows[i];
         bool r = a >= b;
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32_bnulls(
     device const int* a_in [[buffer(0)]],
     device const int* b_in [[buffer(2)]],
@@ -92,27 +116,39 @@ kernel void greater_equal_i32_bnulls(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
+        int a = a_rows[i];
         bool va = live;
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int b = b_rows[i];
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a >= b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32_bnulls_pending(
     device const int* a_in [[buffer(0)]],
     device const int* b_in [[buffer(2)]],
@@ -126,27 +162,39 @@ kernel void greater_equal_i32_bnulls_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
+        int a = a_rows[i];
         bool va = live;
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int b = b_rows[i];
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a >= b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32_anulls(
     device const int* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -159,27 +207,39 @@ kernel void greater_equal_i32_anulls(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
+        int a = a_rows[i];
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int b = b_rows[i];
         bool vb = live;
         bool r = a >= b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32_anulls_pending(
     device const int* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -193,27 +253,39 @@ kernel void greater_equal_i32_anulls_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
+        int a = a_rows[i];
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int b = b_rows[i];
         bool vb = live;
         bool r = a >= b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32_nulls(
     device const int* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -227,27 +299,39 @@ kernel void greater_equal_i32_nulls(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
+        int a = a_rows[i];
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int b = b_rows[i];
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a >= b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = a >= b
+// out = a >= b, as bits
 kernel void greater_equal_i32_nulls_pending(
     device const int* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -262,22 +346,34 @@ kernel void greater_equal_i32_nulls_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    int a_one = p.a_stride == 0u ? a_in[p.a_off] : (int)0;
+    int a_rows[8];
+    int b_one = p.b_stride == 0u ? b_in[p.b_off] : (int)0;
+    int b_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+        b_rows[i] = live && p.b_stride != 0u ? b_in[p.b_off + row] : b_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        int a = live ? a_in[p.a_off + row * p.a_stride] : (int)0;
+        int a = a_rows[i];
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
-        int b = live ? b_in[p.b_off + row * p.b_stride] : (int)0;
+        int b = b_rows[i];
         bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
         bool r = a >= b;
-        bool v = live && (va && vb);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va && vb);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }

@@ -42,7 +42,7 @@ static inline bool bit_at(device const uint* p, ulong i) {
     return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
 }
 
-// out = is_nan(a)
+// out = is_nan(a), as bits
 kernel void is_nan_propagate_f32(
     device const uint* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
@@ -52,21 +52,30 @@ kernel void is_nan_propagate_f32(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool r = is_nan(a);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = is_nan(a)
+// out = is_nan(a), as bits
 kernel void is_nan_propagate_f32_pending(
     device const uint* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
@@ -77,21 +86,30 @@ kernel void is_nan_propagate_f32_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool r = is_nan(a);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = is_nan(a)
+// out = is_nan(a), as bits
 kernel void is_nan_propagate_f32_nulls(
     device const uint* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -103,25 +121,34 @@ kernel void is_nan_propagate_f32_nulls(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
         bool r = is_nan(a);
-        bool v = live && (va);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }
 
-// out = is_nan(a)
+// out = is_nan(a), as bits
 kernel void is_nan_propagate_f32_nulls_pending(
     device const uint* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -134,20 +161,29 @@ kernel void is_nan_propagate_f32_nulls_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    uint a_one = p.a_stride == 0u ? a_in[p.a_off] : (uint)0;
+    uint a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f32 a = f32{live ? a_in[p.a_off + row * p.a_stride] : (uint)0};
+        f32 a = f32{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
         bool r = is_nan(a);
-        bool v = live && (va);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
+        bool v = live && (va);
         uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (lane == 0u && first < p.n) out_valid[first >> 5] = valid_word;
     }
 }

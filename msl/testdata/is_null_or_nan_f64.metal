@@ -46,7 +46,7 @@ static inline bool bit_at(device const uint* p, ulong i) {
     return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
 }
 
-// out = !va || is_nan(a)
+// out = !va || is_nan(a), as bits
 kernel void is_null_or_nan_f64(
     device const ulong* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
@@ -56,22 +56,31 @@ kernel void is_null_or_nan_f64(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    ulong a_one = p.a_stride == 0u ? a_in[p.a_off] : (ulong)0;
+    ulong a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        f64 a = f64{a_rows[i]};
         bool va = live;
         bool r = !va || is_nan(a);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = !va || is_nan(a)
+// out = !va || is_nan(a), as bits
 kernel void is_null_or_nan_f64_pending(
     device const ulong* a_in [[buffer(0)]],
     device uint* out [[buffer(4)]],
@@ -82,22 +91,31 @@ kernel void is_null_or_nan_f64_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    ulong a_one = p.a_stride == 0u ? a_in[p.a_off] : (ulong)0;
+    ulong a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        f64 a = f64{a_rows[i]};
         bool va = live;
         bool r = !va || is_nan(a);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = !va || is_nan(a)
+// out = !va || is_nan(a), as bits
 kernel void is_null_or_nan_f64_nulls(
     device const ulong* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -108,22 +126,31 @@ kernel void is_null_or_nan_f64_nulls(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    ulong a_one = p.a_stride == 0u ? a_in[p.a_off] : (ulong)0;
+    ulong a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        f64 a = f64{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
         bool r = !va || is_nan(a);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
 
-// out = !va || is_nan(a)
+// out = !va || is_nan(a), as bits
 kernel void is_null_or_nan_f64_nulls_pending(
     device const ulong* a_in [[buffer(0)]],
     device const uint* a_valid [[buffer(1)]],
@@ -135,17 +162,26 @@ kernel void is_null_or_nan_f64_nulls_pending(
     uint sg [[simdgroup_index_in_threadgroup]])
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
-    ulong group = group_index(tg);
+    ulong base = group_index(tg) * 2048ul + (ulong)(sg * 32u + lane);
+    // All of a thread's rows are on their way before the first is used; a scalar is read once.
+    ulong a_one = p.a_stride == 0u ? a_in[p.a_off] : (ulong)0;
+    ulong a_rows[8];
+    #pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        ulong row = base + (ulong)(i * 256u);
+        bool live = row < n;
+        a_rows[i] = live && p.a_stride != 0u ? a_in[p.a_off + row] : a_one;
+    }
+    #pragma unroll
     for (uint i = 0u; i < 8u; i++) {
         // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = base + (ulong)(i * 256u);
+        ulong first = row - (ulong)lane;
         bool live = row < n;
-        f64 a = f64{live ? a_in[p.a_off + row * p.a_stride] : (ulong)0};
+        f64 a = f64{a_rows[i]};
         bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
         bool r = !va || is_nan(a);
         uint word = ballot(live && r);
-        if (lane == 0u) out[first >> 5] = word;
+        if (lane == 0u && first < p.n) out[first >> 5] = word;
     }
 }
