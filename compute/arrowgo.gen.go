@@ -401,16 +401,6 @@ func GreaterEqual(lhs Expression, rhs Expression) Expression {
 	return ac.GreaterEqual(lhs, rhs)
 }
 
-// IsIn is arrow-go's compute.IsIn.
-func IsIn(ctx context.Context, opts SetOptions, values Datum) (Datum, error) {
-	return ac.IsIn(ctx, opts, values)
-}
-
-// IsInSet is arrow-go's compute.IsInSet.
-func IsInSet(ctx context.Context, valueSet Datum, values Datum) (Datum, error) {
-	return ac.IsInSet(ctx, valueSet, values)
-}
-
 // IsNull creates an expression that returns true if the passed in expression is
 // null.
 func IsNull(lhs Expression, nanIsNull bool) Expression {

@@ -165,7 +165,7 @@ func (v *Value) resolve() error {
 		return fmt.Errorf("%w: function '%s' not found", arrow.ErrKey, v.name)
 	}
 	own, ok := f.(*function)
-	if !ok {
+	if !ok || own.whole != nil {
 		return nil
 	}
 	if err := own.checkArity(len(v.args)); err != nil {

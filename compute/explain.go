@@ -46,6 +46,10 @@ func Explain(ctx context.Context, name string, opts FunctionOptions, args ...Dat
 		return d, err
 	}
 	d.Rows = rowsOf(args)
+	if own.whole != nil {
+		d.Device, d.Reason = cpuName, "no GPU kernel"
+		return d, nil
+	}
 	if own.tables != nil {
 		if cols := columnsOfTable(args[0]); cols != nil {
 			return explainColumns(ctx, own, opts, cols, args[1], d)

@@ -31,6 +31,8 @@ type function struct {
 	elementWise bool
 	// tables runs the function over record batches and tables; nil where it takes none.
 	tables func(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error)
+	// whole runs functions of the CPU that look at arguments of any kind as a whole; they have no resolve.
+	whole func(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error)
 }
 
 // call is a function resolved for the types of its arguments: all but the data. It can be used many times.
@@ -171,6 +173,10 @@ func (f *function) Execute(ctx context.Context, opts FunctionOptions, args ...Da
 
 // prepare resolves a call. Where the engine has no kernel it answers by other means.
 func (f *function) prepare(ctx context.Context, opts FunctionOptions, args []Datum) (*call, Datum, error) {
+	if f.whole != nil {
+		out, err := f.runWhole(ctx, opts, args)
+		return nil, out, err
+	}
 	types := make([]arrow.DataType, len(args))
 	for i, a := range args {
 		if k := a.Kind(); f.tables != nil && i == 0 && (k == ac.KindRecord || k == ac.KindTable) {
@@ -194,6 +200,24 @@ func (f *function) prepare(ctx context.Context, opts FunctionOptions, args []Dat
 		return nil, out, err
 	}
 	return c, nil, err
+}
+
+// runWhole runs a function that looks at its arguments as a whole.
+func (f *function) runWhole(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error) {
+	out, err := f.whole(ctx, opts, args)
+	switch {
+	case err == nil:
+		f.onCPU.add(rowsOf(args))
+	case errors.Is(err, errNoKernel):
+		types := make([]arrow.DataType, 0, len(args))
+		for _, a := range args {
+			if al, ok := a.(ArrayLikeDatum); ok {
+				types = append(types, al.Type())
+			}
+		}
+		return f.passOn(ctx, opts, args, types)
+	}
+	return out, err
 }
 
 // run runs the call where dispatch says; the CPU's arguments are cast first.

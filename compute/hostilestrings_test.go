@@ -35,12 +35,19 @@ func badStrings() map[string]compute.Datum {
 // Strings that lie outside of their column's data are an error, never a panic or an answer.
 func TestStringsOutside(t *testing.T) {
 	lit := compute.NewDatum("abcdefghijklmnopqrst")
+	set := &compute.SetOptions{ValueSet: someWords}
 	for name, d := range badStrings() {
 		for _, f := range []string{"equal", "not_equal", "less", "greater_equal"} {
 			for _, args := range [][]compute.Datum{{d, lit}, {lit, d}, {d, d}} {
 				_, err := compute.CallFunction(onCPU(), f, nil, args...)
 				require.ErrorIs(t, err, arrow.ErrInvalid, "%s %s", f, name)
 			}
+		}
+		_, err := compute.CallFunction(onCPU(), "is_in_meta_binary", nil, d, d)
+		require.ErrorIs(t, err, arrow.ErrInvalid, name)
+		if d.(compute.ArrayLikeDatum).Type().ID() == arrow.STRING {
+			_, err = compute.CallFunction(onCPU(), "is_in", set, d)
+			require.ErrorIs(t, err, arrow.ErrInvalid, name)
 		}
 	}
 }

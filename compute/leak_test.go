@@ -94,6 +94,14 @@ func table(c *columns) any  { return c.table }
 func two(*columns) any      { return int64(2) }
 func letter(*columns) any   { return scalar.NewStringScalar("w") }
 
+// someWords is a set.
+var someWords = func() compute.Datum {
+	b := array.NewStringBuilder(memory.DefaultAllocator)
+	defer b.Release()
+	b.AppendValues([]string{"word", "other"}, nil)
+	return compute.NewDatumWithoutOwning(b.NewArray())
+}()
+
 var uses = []use{
 	{name: "sum", args: of(ints)},
 	{name: "mean", args: of(floats)},
@@ -124,6 +132,12 @@ var uses = []use{
 	{name: "cast", args: of(bools), opts: compute.SafeCastOptions(arrow.FixedWidthTypes.Boolean)},
 	{name: "cast", args: of(dict), opts: compute.SafeCastOptions(arrow.PrimitiveTypes.Float32)},
 	{name: "cast", args: of(words), opts: compute.SafeCastOptions(arrow.PrimitiveTypes.Int64), fails: true},
+	{name: "is_in", args: of(words), opts: &compute.SetOptions{ValueSet: someWords}},
+	{name: "is_in", args: of(chunks), opts: &compute.SetOptions{ValueSet: compute.NewDatumWithoutOwning(counting(memory.DefaultAllocator, 90))}},
+	{name: "is_in", args: of(ints), opts: &compute.SetOptions{ValueSet: someWords}, fails: true},
+	{name: "is_in", args: of(ints), fails: true},
+	{name: "index_in", args: of(dict), opts: &compute.SetOptions{ValueSet: compute.NewDatumWithoutOwning(counting(memory.DefaultAllocator, 3))}},
+	{name: "is_in_meta_binary", args: of(ints, floats)},
 	{name: "filter", args: of(ints, bools)},
 	{name: "filter", args: of(words, bools)},
 	{name: "filter", args: of(dict, bools)},

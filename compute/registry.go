@@ -63,10 +63,16 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 	for _, op := range []string{msl.OpCumulativeSum, msl.OpCumulativeSumChecked} {
 		add(cumulativeFunction(op), op)
 	}
+	for name, f := range setFunctions() {
+		add(f, name)
+	}
 	// resolve closes over the function it belongs to
 	for _, f := range own {
 		g := f.(*function)
 		resolve := g.resolve
+		if resolve == nil {
+			continue
+		}
 		g.resolve = func(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 			c, err := resolve(opts, in)
 			if c != nil {

@@ -32,7 +32,8 @@ func FuzzMap(f *testing.F) { fuzz(f, mapFunctions...) }
 
 func FuzzAggregate(f *testing.F) { fuzz(f, aggregateFunctions...) }
 
-func FuzzCast(f *testing.F) { fuzz(f, "cast") }
+func FuzzCast(f *testing.F)   { fuzz(f, "cast") }
+func FuzzLookup(f *testing.F) { fuzz(f, "is_in", "index_in") }
 
 func FuzzFilter(f *testing.F) { fuzz(f, "filter", "array_filter") }
 

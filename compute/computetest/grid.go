@@ -134,7 +134,7 @@ func (g *grid) cases() map[string][]Case {
 // A case of the covering array may be about something else: no rows, all null, one value.
 func core(row *Row, types Signature) []Case {
 	var out []Case
-	for option := range max(1, len(row.Options)) {
+	for option := range max(1, len(row.optionsFor(types))) {
 		for _, f := range []flavour{specials, small} {
 			out = append(out, Case{
 				row: row, types: types, length: 257, offset: 7, nulls: nullRatio{0.3, 0.3}, flavour: f, shape: shapes[0], option: option,
@@ -148,7 +148,7 @@ func core(row *Row, types Signature) []Case {
 func (c *Case) name() string {
 	s := fmt.Sprintf("%s/%s/len=%d/off=%d/nulls=%s/%s",
 		readable.Replace(c.types.String()), c.shape.name, c.length, c.offset, c.nulls, c.flavour)
-	if n := len(c.row.Options); n > 0 {
+	if n := len(c.row.optionsFor(c.types)); n > 0 {
 		s += fmt.Sprintf("/opts=%d", c.option%n)
 	}
 	return s

@@ -2,6 +2,7 @@ package computetest
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -13,7 +14,9 @@ type Row struct {
 	Name    string
 	Types   []Signature
 	Options []compute.FunctionOptions // to be tried in turn; none: nil options
-	Oracle  Oracle
+	// OptionsFor makes options that depend on the type of the first argument, in place of Options.
+	OptionsFor func(t arrow.DataType) []compute.FunctionOptions
+	Oracle     Oracle
 }
 
 var (
@@ -87,11 +90,29 @@ var Table = []Row{
 	{Name: "cumulative_sum_checked", Types: cumulativeTypes, Options: cumulativeOptions, Oracle: cumulative(true)},
 
 	{Name: "cast", Types: castTypes, Options: castOptions, Oracle: cast},
+	{Name: "is_in", Types: lookupTypes, OptionsFor: setsOf, Oracle: lookup(boolType, isIn)},
+	{Name: "index_in", Types: lookupTypes, OptionsFor: setsOf, Oracle: lookup(i32, indexIn)},
 
 	{Name: "filter", Types: moveTypes, Options: filterOptions, Oracle: selected},
 	{Name: "array_filter", Types: masked(i64), Options: filterOptions, Oracle: selected},
 	{Name: "take", Types: takeTypes, Options: takeOptions, Oracle: taken},
 	{Name: "array_take", Types: []Signature{{i64, i64}}, Options: takeOptions, Oracle: taken},
+}
+
+// made keeps what OptionsFor made, by function and type.
+var made sync.Map
+
+// optionsFor are the options to be tried with arguments of some types.
+func (r *Row) optionsFor(types Signature) []compute.FunctionOptions {
+	if r.OptionsFor == nil {
+		return r.Options
+	}
+	key := r.Name + types.String()
+	all, ok := made.Load(key)
+	if !ok {
+		all, _ = made.LoadOrStore(key, r.OptionsFor(types[0]))
+	}
+	return all.([]compute.FunctionOptions)
 }
 
 // rowOf is the row of a function.

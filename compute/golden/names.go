@@ -28,7 +28,9 @@ var names = map[string]string{
 
 	"is_null": "is_null", "is_valid": "is_not_null", "is_nan": "is_nan_propagate",
 
-	"cast": "cast",
+	"cast":  "cast",
+	"is_in": "is_in", "is_in_meta_binary": "is_in_meta_binary",
+	"index_in": "index_in", "index_in_meta_binary": "index_in_meta_binary",
 
 	"filter": "filter", "array_filter": "array_filter", "Table.filter": "filter",
 	"take": "take", "array_take": "array_take",

@@ -20,14 +20,16 @@ type optionValues struct {
 	NanIsNull     bool   `json:"nan_is_null"`
 	NullSelection string `json:"null_selection_behavior"`
 
-	ToType               []byte `json:"to_type_ipc"`
-	AllowIntOverflow     bool   `json:"allow_int_overflow"`
-	AllowTimeTruncate    bool   `json:"allow_time_truncate"`
-	AllowTimeOverflow    bool   `json:"allow_time_overflow"`
-	AllowDecimalTruncate bool   `json:"allow_decimal_truncate"`
-	AllowFloatTruncate   bool   `json:"allow_float_truncate"`
-	AllowInvalidUTF8     bool   `json:"allow_invalid_utf8"`
-	Boundscheck          bool   `json:"boundscheck"`
+	ToType               []byte  `json:"to_type_ipc"`
+	AllowIntOverflow     bool    `json:"allow_int_overflow"`
+	AllowTimeTruncate    bool    `json:"allow_time_truncate"`
+	AllowTimeOverflow    bool    `json:"allow_time_overflow"`
+	AllowDecimalTruncate bool    `json:"allow_decimal_truncate"`
+	AllowFloatTruncate   bool    `json:"allow_float_truncate"`
+	AllowInvalidUTF8     bool    `json:"allow_invalid_utf8"`
+	Boundscheck          bool    `json:"boundscheck"`
+	ValueSet             Payload `json:"value_set"`
+	NullMatching         string  `json:"null_matching_behavior"`
 }
 
 var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, error){
@@ -52,12 +54,33 @@ var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, erro
 			AllowFloatTruncate: v.AllowFloatTruncate, AllowInvalidUtf8: v.AllowInvalidUTF8,
 		}, err
 	},
+	"SetLookupOptions": setOptions,
 	"FilterOptions": func(v optionValues) (compute.FunctionOptions, error) {
 		return filterOptions(v.NullSelection)
 	},
 	"TakeOptions": func(v optionValues) (compute.FunctionOptions, error) {
 		return &compute.TakeOptions{BoundsCheck: v.Boundscheck}, nil
 	},
+}
+
+// setOptions maps SetLookupOptions.
+func setOptions(v optionValues) (compute.FunctionOptions, error) {
+	set, err := v.ValueSet.datum()
+	if err != nil {
+		return nil, err
+	}
+	o := &compute.SetOptions{ValueSet: set}
+	switch {
+	case v.SkipNulls:
+		o.NullBehavior = compute.NullMatchingSkip
+	case v.NullMatching == "EMIT_NULL":
+		o.NullBehavior = compute.NullMatchingEmitNull
+	case v.NullMatching == "INCONCLUSIVE":
+		o.NullBehavior = compute.NullMatchingInconclusive
+	case v.NullMatching != "":
+		return nil, fmt.Errorf("null matching %q", v.NullMatching)
+	}
+	return o, nil
 }
 
 var countModes = map[string]compute.CountMode{

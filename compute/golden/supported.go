@@ -16,7 +16,13 @@ var (
 	more = map[string][]arrow.Type{
 		"equal": byteStrings, "not_equal": byteStrings, "less": byteStrings, "less_equal": byteStrings,
 		"greater": byteStrings, "greater_equal": byteStrings,
+		"is_in": keys, "index_in": keys, "is_in_meta_binary": keys, "index_in_meta_binary": keys,
 	}
+	// keys are types whose values are told apart; of fixed width all but half
+	// floats and lists.
+	keys = append([]arrow.Type{
+		arrow.DECIMAL128, arrow.DECIMAL256, arrow.INTERVAL_MONTHS, arrow.INTERVAL_DAY_TIME, arrow.INTERVAL_MONTH_DAY_NANO,
+	}, byteStrings...)
 )
 
 // supportedBy tells whether an argument's type is one that a function is
