@@ -333,16 +333,6 @@ func DeserializeExpr(mem memory.Allocator, buf *memory.Buffer) (Expression, erro
 	return ac.DeserializeExpr(mem, buf)
 }
 
-// DictionaryEncode returns a dictionary-encoded version of values.
-func DictionaryEncode(ctx context.Context, opts DictionaryEncodeOptions, values Datum) (Datum, error) {
-	return ac.DictionaryEncode(ctx, opts, values)
-}
-
-// DictionaryEncodeArray returns a dictionary-encoded version of values.
-func DictionaryEncodeArray(ctx context.Context, opts DictionaryEncodeOptions, values arrow.Array) (arrow.Array, error) {
-	return ac.DictionaryEncodeArray(ctx, opts, values)
-}
-
 // Equal is a convenience function for the equal function
 func Equal(lhs Expression, rhs Expression) Expression {
 	return ac.Equal(lhs, rhs)
@@ -705,62 +695,6 @@ func Sin(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) 
 	return ac.Sin(ctx, opts, arg)
 }
 
-// Sort returns a sorted copy of the input datum by calling the registered
-// "sort" function (SortIndices then Take).
-func Sort(ctx context.Context, input Datum, keys SortOptions) (Datum, error) {
-	return ac.Sort(ctx, input, keys)
-}
-
-// SortArray returns a sorted copy of the input array.
-func SortArray(ctx context.Context, input arrow.Array, key SortKey) (arrow.Array, error) {
-	return ac.SortArray(ctx, input, key)
-}
-
-// SortChunked returns a sorted copy of the input chunked array.
-func SortChunked(ctx context.Context, input *arrow.Chunked, key SortKey) (*arrow.Chunked, error) {
-	return ac.SortChunked(ctx, input, key)
-}
-
-// SortIndices computes the indices that would sort the input.
-func SortIndices(ctx context.Context, input Datum, keys SortOptions) (Datum, error) {
-	return ac.SortIndices(ctx, input, keys)
-}
-
-// SortIndicesArray computes the indices that would sort the input array.
-func SortIndicesArray(ctx context.Context, input arrow.Array, key SortKey) (arrow.Array, error) {
-	return ac.SortIndicesArray(ctx, input, key)
-}
-
-// SortIndicesChunked computes the indices that would sort the input chunked
-// array.
-func SortIndicesChunked(ctx context.Context, input *arrow.Chunked, key SortKey) (arrow.Array, error) {
-	return ac.SortIndicesChunked(ctx, input, key)
-}
-
-// SortIndicesRecordBatch computes the indices that would sort the record batch
-// (stable, lexicographic by keys).
-func SortIndicesRecordBatch(ctx context.Context, batch arrow.RecordBatch, keys []SortKey) (arrow.Array, error) {
-	return ac.SortIndicesRecordBatch(ctx, batch, keys)
-}
-
-// SortIndicesTable computes the indices that would sort the table (stable,
-// lexicographic by keys).
-func SortIndicesTable(ctx context.Context, tbl arrow.Table, keys []SortKey) (arrow.Array, error) {
-	return ac.SortIndicesTable(ctx, tbl, keys)
-}
-
-// SortRecordBatch returns a sorted copy of the record batch using lexicographic
-// ordering across the specified columns.
-func SortRecordBatch(ctx context.Context, batch arrow.RecordBatch, keys []SortKey) (arrow.RecordBatch, error) {
-	return ac.SortRecordBatch(ctx, batch, keys)
-}
-
-// SortTable returns a sorted copy of the table using lexicographic ordering
-// across the specified columns.
-func SortTable(ctx context.Context, tbl arrow.Table, keys []SortKey) (arrow.Table, error) {
-	return ac.SortTable(ctx, tbl, keys)
-}
-
 // Tan is arrow-go's compute.Tan.
 func Tan(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
 	return ac.Tan(ctx, opts, arg)
@@ -774,16 +708,6 @@ func Ternary() Arity {
 // Unary is arrow-go's compute.Unary.
 func Unary() Arity {
 	return ac.Unary()
-}
-
-// Unique is arrow-go's compute.Unique.
-func Unique(ctx context.Context, values Datum) (Datum, error) {
-	return ac.Unique(ctx, values)
-}
-
-// UniqueArray is arrow-go's compute.UniqueArray.
-func UniqueArray(ctx context.Context, values arrow.Array) (arrow.Array, error) {
-	return ac.UniqueArray(ctx, values)
 }
 
 // UnsafeCastOptions is arrow-go's compute.UnsafeCastOptions.

@@ -63,8 +63,10 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 	for _, op := range []string{msl.OpCumulativeSum, msl.OpCumulativeSumChecked} {
 		add(cumulativeFunction(op), op)
 	}
-	for name, f := range setFunctions() {
-		add(f, name)
+	for _, table := range []map[string]*function{setFunctions(), hashFunctions(), sortFunctions()} {
+		for name, f := range table {
+			add(f, name)
+		}
 	}
 	// resolve closes over the function it belongs to
 	for _, f := range own {

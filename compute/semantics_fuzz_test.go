@@ -35,6 +35,10 @@ func FuzzAggregate(f *testing.F) { fuzz(f, aggregateFunctions...) }
 func FuzzCast(f *testing.F)   { fuzz(f, "cast") }
 func FuzzLookup(f *testing.F) { fuzz(f, "is_in", "index_in") }
 
+func FuzzSort(f *testing.F) { fuzz(f, "sort_indices", "sort") }
+
+func FuzzDistinct(f *testing.F) { fuzz(f, "unique", "value_counts") }
+
 func FuzzFilter(f *testing.F) { fuzz(f, "filter", "array_filter") }
 
 func FuzzTake(f *testing.F) { fuzz(f, "take", "array_take") }

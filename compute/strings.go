@@ -64,7 +64,7 @@ func stringsOf(d arrow.ArrayData) (*strs.Column, error) {
 		}
 		return bufs[1][off*width : (off+n+more)*width], nil
 	}
-	switch t := d.DataType().(type) {
+	switch t := storageType(d.DataType()).(type) {
 	case arrow.BinaryViewDataType:
 		b, err := rows(arrow.ViewHeaderSizeBytes, 0)
 		if err != nil {

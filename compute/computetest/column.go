@@ -116,6 +116,8 @@ func (c *Column) whole(rows []any, l *layout) arrow.Array {
 		return array.NewNull(len(rows))
 	case *arrow.DictionaryType:
 		return c.dictionary(t, rows, l)
+	case *arrow.StructType:
+		return structs(t, rows, l)
 	}
 	b := array.NewBuilder(l.mem, storageType(c.Type))
 	defer b.Release()
@@ -129,6 +131,24 @@ func (c *Column) whole(rows []any, l *layout) arrow.Array {
 	values := b.NewArray()
 	defer values.Release()
 	return withNulls(c.Type, rows, values, nil, l.mem)
+}
+
+// structs builds valid structs.
+func structs(t *arrow.StructType, rows []any, l *layout) arrow.Array {
+	fields := make([]arrow.ArrayData, t.NumFields())
+	for i := range fields {
+		src := source{rng: rand.New(rand.NewPCG(0, 0)), t: t.Field(i).Type}
+		f := Column{Type: t.Field(i).Type}
+		for _, v := range rows {
+			f.Rows = append(f.Rows, v.([]any)[i])
+		}
+		arr := f.array(f.Rows, &layout{under: src.bait, mem: l.mem})
+		defer arr.Release()
+		fields[i] = arr.Data()
+	}
+	data := array.NewData(t, len(rows), []*memory.Buffer{nil}, fields, 0, 0)
+	defer data.Release()
+	return array.MakeFromData(data)
 }
 
 // withNulls is an array of type t over the buffers of values, null where rows are nil.

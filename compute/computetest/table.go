@@ -93,6 +93,11 @@ var Table = []Row{
 	{Name: "is_in", Types: lookupTypes, OptionsFor: setsOf, Oracle: lookup(boolType, isIn)},
 	{Name: "index_in", Types: lookupTypes, OptionsFor: setsOf, Oracle: lookup(i32, indexIn)},
 
+	{Name: "sort_indices", Types: sortTypes, Options: sortOptions, Oracle: sortIndices},
+	{Name: "sort", Types: ones(i8, i64, f32, arrow.BinaryTypes.String), Options: sortOptions, Oracle: sorted},
+	{Name: "unique", Types: distinctTypes, Oracle: unique},
+	{Name: "value_counts", Types: distinctTypes, Oracle: valueCounts},
+
 	{Name: "filter", Types: moveTypes, Options: filterOptions, Oracle: selected},
 	{Name: "array_filter", Types: masked(i64), Options: filterOptions, Oracle: selected},
 	{Name: "take", Types: takeTypes, Options: takeOptions, Oracle: taken},

@@ -28,7 +28,10 @@ var names = map[string]string{
 
 	"is_null": "is_null", "is_valid": "is_not_null", "is_nan": "is_nan_propagate",
 
-	"cast":  "cast",
+	"cast":   "cast",
+	"unique": "unique", "value_counts": "value_counts", "dictionary_encode": "dictionary_encode",
+	"sort_indices": "sort_indices", "array_sort_indices": "array_sort_indices",
+
 	"is_in": "is_in", "is_in_meta_binary": "is_in_meta_binary",
 	"index_in": "index_in", "index_in_meta_binary": "index_in_meta_binary",
 

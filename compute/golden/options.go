@@ -20,16 +20,20 @@ type optionValues struct {
 	NanIsNull     bool   `json:"nan_is_null"`
 	NullSelection string `json:"null_selection_behavior"`
 
-	ToType               []byte  `json:"to_type_ipc"`
-	AllowIntOverflow     bool    `json:"allow_int_overflow"`
-	AllowTimeTruncate    bool    `json:"allow_time_truncate"`
-	AllowTimeOverflow    bool    `json:"allow_time_overflow"`
-	AllowDecimalTruncate bool    `json:"allow_decimal_truncate"`
-	AllowFloatTruncate   bool    `json:"allow_float_truncate"`
-	AllowInvalidUTF8     bool    `json:"allow_invalid_utf8"`
-	Boundscheck          bool    `json:"boundscheck"`
-	ValueSet             Payload `json:"value_set"`
-	NullMatching         string  `json:"null_matching_behavior"`
+	ToType               []byte          `json:"to_type_ipc"`
+	AllowIntOverflow     bool            `json:"allow_int_overflow"`
+	AllowTimeTruncate    bool            `json:"allow_time_truncate"`
+	AllowTimeOverflow    bool            `json:"allow_time_overflow"`
+	AllowDecimalTruncate bool            `json:"allow_decimal_truncate"`
+	AllowFloatTruncate   bool            `json:"allow_float_truncate"`
+	AllowInvalidUTF8     bool            `json:"allow_invalid_utf8"`
+	Boundscheck          bool            `json:"boundscheck"`
+	ValueSet             Payload         `json:"value_set"`
+	NullMatching         string          `json:"null_matching_behavior"`
+	NullEncoding         string          `json:"null_encoding"`
+	Order                string          `json:"order"`
+	NullPlacement        string          `json:"null_placement"`
+	SortKeys             []sortKeyValues `json:"sort_keys"`
 }
 
 var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, error){
@@ -55,6 +59,21 @@ var optionClasses = map[string]func(optionValues) (compute.FunctionOptions, erro
 		}, err
 	},
 	"SetLookupOptions": setOptions,
+	"DictionaryEncodeOptions": func(v optionValues) (compute.FunctionOptions, error) {
+		o := &compute.DictionaryEncodeOptions{}
+		switch v.NullEncoding {
+		case "encode":
+			o.NullEncoding = compute.NullEncodingEncode
+		case "mask":
+		default:
+			return nil, fmt.Errorf("null encoding %q", v.NullEncoding)
+		}
+		return o, nil
+	},
+	"ArraySortOptions": func(v optionValues) (compute.FunctionOptions, error) {
+		k, err := sortKey(v.Order, v.NullPlacement)
+		return &compute.ArraySortOptions{SortKey: k}, err
+	},
 	"FilterOptions": func(v optionValues) (compute.FunctionOptions, error) {
 		return filterOptions(v.NullSelection)
 	},
@@ -128,7 +147,7 @@ func (c *Case) foreignCast() bool {
 }
 
 // options returns nil for a call without options.
-func (c *Case) options() (compute.FunctionOptions, error) {
+func (c *Case) options(args []compute.Datum) (compute.FunctionOptions, error) {
 	if len(c.Options) == 0 || string(c.Options) == "null" {
 		return nil, nil
 	}
@@ -136,9 +155,61 @@ func (c *Case) options() (compute.FunctionOptions, error) {
 	if err := json.Unmarshal(c.Options, &v); err != nil {
 		return nil, err
 	}
+	if v.Class == "SortOptions" {
+		return c.sortOptions(v, args[0])
+	}
 	build, ok := optionClasses[v.Class]
 	if !ok {
 		return nil, fmt.Errorf("options class %q is not mapped", v.Class)
 	}
 	return build(v)
+}
+
+// sortKeyValues is a key of SortOptions.
+type sortKeyValues struct {
+	Name          string `json:"name"`
+	Order         string `json:"order"`
+	NullPlacement string `json:"null_placement"`
+}
+
+func sortKey(order, placement string) (k compute.SortKey, err error) {
+	switch order {
+	case "ascending":
+	case "descending":
+		k.Order = compute.SortOrderDescending
+	default:
+		return k, fmt.Errorf("sort order %q", order)
+	}
+	switch placement {
+	case "at_end":
+	case "at_start":
+		k.NullPlacement = compute.SortNullsAtStart
+	default:
+		return k, fmt.Errorf("null placement %q", placement)
+	}
+	return k, nil
+}
+
+// sortOptions maps SortOptions: the names of columns to their numbers in the
+// argument, which has none if it is no table.
+func (c *Case) sortOptions(v optionValues, arg compute.Datum) (compute.FunctionOptions, error) {
+	out := compute.SortOptions{}
+	for _, key := range v.SortKeys {
+		if v.NullPlacement != "" {
+			key.NullPlacement = v.NullPlacement
+		}
+		k, err := sortKey(key.Order, key.NullPlacement)
+		if err != nil {
+			return nil, err
+		}
+		if t, ok := arg.(*compute.TableDatum); ok {
+			at := t.Value.Schema().FieldIndices(key.Name)
+			k.ColumnIndex = -1
+			if len(at) > 0 {
+				k.ColumnIndex = at[0]
+			}
+		}
+		out = append(out, k)
+	}
+	return out, nil
 }

@@ -94,7 +94,7 @@ func (c *Case) call(ctx context.Context, args []compute.Datum) (compute.Datum, e
 	if c.Function == "Table.filter" {
 		return c.filterTable(ctx, args)
 	}
-	opts, err := c.options()
+	opts, err := c.options(args)
 	if err != nil {
 		return nil, err
 	}

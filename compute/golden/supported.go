@@ -17,6 +17,7 @@ var (
 		"equal": byteStrings, "not_equal": byteStrings, "less": byteStrings, "less_equal": byteStrings,
 		"greater": byteStrings, "greater_equal": byteStrings,
 		"is_in": keys, "index_in": keys, "is_in_meta_binary": keys, "index_in_meta_binary": keys,
+		"unique": keys, "value_counts": keys, "dictionary_encode": keys, "sort_indices": keys, "array_sort_indices": keys,
 	}
 	// keys are types whose values are told apart; of fixed width all but half
 	// floats and lists.
