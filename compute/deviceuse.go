@@ -1,6 +1,10 @@
 package compute
 
-import "context"
+import (
+	"context"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
 
 // DeviceUse is what this process holds of a device's memory for columns and for kernels, in bytes where nothing else is
 // said. The memory of allocators is in their own Stats.
@@ -43,5 +47,8 @@ func TrimDevice(ctx context.Context) error {
 	e := engineOf(dev)
 	e.mem.Trim()
 	e.private.trim()
+	if g, ok := dev.(gpu.MemoryGauge); ok && e.usable() == nil {
+		return g.TrimMemory()
+	}
 	return nil
 }

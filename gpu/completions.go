@@ -42,6 +42,7 @@ type Completions struct {
 	failure   error         // of the device: work that comes too late for Fail has it too
 	late      overdue
 
+	failed  chan struct{} // closed by Fail
 	baton   chan struct{} // from a waiter that stops polling to one that sleeps
 	looking atomic.Int32  // looks at the device that are under way
 }
@@ -64,7 +65,7 @@ var inFlight atomic.Int64
 
 // NewCompletions returns the completions of a device with nothing in flight. Close ends its life.
 func NewCompletions() *Completions {
-	c := &Completions{baton: make(chan struct{}, 1)}
+	c := &Completions{failed: make(chan struct{}), baton: make(chan struct{}, 1)}
 	watched.Lock()
 	defer watched.Unlock()
 	list := append(slices.Clone(watchedNow()), c)
@@ -192,11 +193,15 @@ func (c *Completions) Fail(err error) {
 	defer c.mu.Unlock()
 	if c.failure == nil {
 		c.failure = err
+		close(c.failed)
 	}
 	for _, f := range c.flying {
 		c.tell(f, err)
 	}
 }
+
+// Failed is closed when Fail was called.
+func (c *Completions) Failed() <-chan struct{} { return c.failed }
 
 // Close waits until nothing is in flight and forgets the device: after it returned nil no work is looked at again. It
 // gives up with ErrTimeout when the device has not ended its oldest commit in CommandTimeout. The driver makes sure that

@@ -4,4 +4,6 @@ package gpu
 type MemoryGauge interface {
 	// FreeMemory is how many bytes of the device's memory nobody holds, this process or another.
 	FreeMemory() (int64, error)
+	// TrimMemory gives back what this process holds and nothing uses.
+	TrimMemory() error
 }

@@ -64,6 +64,13 @@ func (c *Completions) overdueAfter() (<-chan time.Time, func() bool) {
 	return t.C, t.Stop
 }
 
+// Overdue says whether the device has stopped answering and has not ended its work since.
+func (c *Completions) Overdue() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.late.err != nil && !c.idle()
+}
+
 // Afterwards runs f at once, unless the device has stopped answering: then when its last work has ended, if that ever
 // does. It is for what waits for the device in the driver, as freeing memory does.
 func (c *Completions) Afterwards(f func()) {

@@ -20,8 +20,9 @@ type buffer struct {
 	at   uintptr // as the device sees it
 	host []byte  // nil for Private
 	n    int
-	free func(*session)
-	raw  []byte // ours to unmap, if any
+	size int            // of the pool's, for Private
+	free func(*session) // for Shared
+	raw  []byte         // ours to unmap, if any
 	record.Life
 }
 
@@ -53,33 +54,45 @@ func (d *device) alloc(n int, place gpu.Place) (*buffer, error) {
 	if int64(n) > limit {
 		return nil, fmt.Errorf("%w: %d bytes of at most %d", gpu.ErrOutOfMemory, n, limit)
 	}
-	s, err := d.ctx.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer s.end()
 	b := &buffer{dev: d, n: n}
 	if place == gpu.Private {
-		err = b.takeDevice(s)
-	} else {
-		err = b.takeHost(s)
+		b.at, b.size = d.pool.idling(poolSize(n))
 	}
-	if err != nil {
-		return nil, err
+	if b.at == 0 {
+		take := b.takeHost
+		if place == gpu.Private {
+			take = b.takeDevice
+		}
+		if err := d.patiently(func() error { return b.take(take) }, func() { b.begin().Release() }); err != nil {
+			return nil, err
+		}
 	}
-	d.ctx.retain()
+	return b.begin(), nil
+}
+
+// begin makes the owner's reference.
+func (b *buffer) begin() *buffer {
+	b.dev.ctx.retain()
 	b.Begin(b.giveBack)
-	return b, nil
+	return b
+}
+
+func (b *buffer) take(from func(*session) error) error {
+	s, err := b.dev.ctx.begin()
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	return from(s)
 }
 
 func (b *buffer) takeDevice(s *session) error {
-	size := poolSize(b.n)
-	at, st := b.dev.pool.take(s, size)
+	b.size = poolSize(b.n)
+	at, st := b.dev.pool.take(s, b.size)
 	if st != success {
 		return b.dev.memoryError(st, b.n)
 	}
 	b.at = at
-	b.free = func(s *session) { b.dev.pool.put(s, at, size) }
 	return nil
 }
 
@@ -102,15 +115,27 @@ func (b *buffer) Len() int { return b.n }
 func (b *buffer) Owner() *device { return b.dev }
 
 // giveBack frees the memory, for which the driver may wait until the device has ended its work.
-func (b *buffer) giveBack() { b.dev.Ends.Afterwards(b.giveBackNow) }
+func (b *buffer) giveBack() {
+	d := b.dev
+	if b.size > 0 && !d.Ends.Overdue() && d.pool.keep(b.at, b.size) {
+		d.ctx.release()
+		return
+	}
+	d.Ends.Afterwards(func() { _ = d.patiently(b.giveBackNow, nil) })
+}
 
-func (b *buffer) giveBackNow() {
+func (b *buffer) giveBackNow() error {
 	if s, err := b.dev.ctx.begin(); err == nil { // else what was in the context is gone with it
-		b.free(s)
+		if b.size > 0 {
+			s.call(cuMemFree, b.at)
+		} else {
+			b.free(s)
+		}
 		s.end()
 	}
 	if b.raw != nil {
 		_ = unix.Munmap(b.raw)
 	}
 	b.dev.ctx.release()
+	return nil
 }

@@ -62,11 +62,9 @@ func (d *device) compile(src gpu.Source) (*pipeline, error) {
 	}
 	st := s.call(cuFuncGetAttribute, s.result(0), attributeMaxThreads, p.code.function)
 	p.maxThreads = int(int32(s.out[0]))
-	if st != success {
-		s.call(cuModuleUnload, p.code.handle)
-	}
 	s.end()
 	if st != success {
+		d.unload(&p.code)
 		return nil, d.judge(st)
 	}
 	d.ctx.retain()
@@ -109,6 +107,15 @@ func (d *device) imageKey(name string, prog program) (key, option string, cubin 
 
 // loadImage loads what the compiler made and finds the kernel in it.
 func (d *device) loadImage(src gpu.Source, image []byte, m *module) error {
+	var got module
+	err := d.patiently(func() error { return d.loadNow(src, image, &got) }, func() { d.unload(&got) })
+	if err == nil {
+		m.handle, m.function = got.handle, got.function
+	}
+	return err
+}
+
+func (d *device) loadNow(src gpu.Source, image []byte, m *module) error {
 	s, err := d.ctx.begin()
 	if err != nil {
 		return err
@@ -162,16 +169,26 @@ func (p *pipeline) Owner() *device { return p.dev }
 // Name is the kernel's.
 func (p *pipeline) Name() string { return p.name }
 
-// free unloads the kernel, for which the driver may wait until the device has ended its work.
-func (p *pipeline) free() { p.dev.Ends.Afterwards(p.freeNow) }
-
-func (p *pipeline) freeNow() {
-	if s, err := p.dev.ctx.begin(); err == nil { // else the kernel is gone with the context
-		s.call(cuModuleUnload, p.code.handle)
-		if p.byAddress != nil {
-			s.call(cuModuleUnload, p.byAddress.handle)
-		}
-		s.end()
+// free unloads the kernel.
+func (p *pipeline) free() {
+	p.dev.unload(&p.code)
+	if p.byAddress != nil {
+		p.dev.unload(p.byAddress)
 	}
 	p.dev.ctx.release()
+}
+
+// unload unloads a kernel, for which the driver may wait until the device has ended its work.
+func (d *device) unload(m *module) {
+	d.ctx.retain()
+	d.Ends.Afterwards(func() {
+		_ = d.patiently(func() error {
+			if s, err := d.ctx.begin(); err == nil { // else the kernel is gone with the context
+				s.call(cuModuleUnload, m.handle)
+				s.end()
+			}
+			d.ctx.release()
+			return nil
+		}, nil)
+	})
 }

@@ -50,6 +50,22 @@ func (d *device) FreeMemory() (int64, error) {
 	return int64(s.out[0]), nil
 }
 
+// TrimMemory gives idle memory of the device's own back to the driver.
+func (d *device) TrimMemory() error {
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	return d.patiently(func() error {
+		s, err := d.ctx.begin()
+		if err == nil {
+			d.pool.empty(s)
+			s.end()
+		}
+		return err
+	}, nil)
+}
+
 // Commands begins a recording.
 func (d *device) Commands() gpu.Commands { return &commands{recordings.Begin(d)} }
 

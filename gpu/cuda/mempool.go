@@ -37,17 +37,33 @@ func poolSize(n int) int {
 	return (n + poolStep - 1) / poolStep * poolStep
 }
 
-// take returns size bytes of device memory. When the device has none left, the idle memory is given back first.
-func (p *memoryPool) take(s *session, size int) (uintptr, status) {
+// idling returns idle memory of a size, or a little more where sizes are many, and its size; 0 if there is none.
+func (p *memoryPool) idling(size int) (at uintptr, got int) {
 	p.mu.Lock()
-	if list := p.idle[size]; len(list) > 0 {
-		at := list[len(list)-1]
-		p.idle[size] = list[:len(list)-1]
-		p.bytes -= size
-		p.mu.Unlock()
-		return at, success
+	defer p.mu.Unlock()
+	if len(p.idle[size]) > 0 {
+		got = size
+	} else if size > poolFine {
+		for larger, list := range p.idle {
+			if len(list) > 0 && larger > size && larger <= size+size/4 && (got == 0 || larger < got) {
+				got = larger
+			}
+		}
 	}
-	p.mu.Unlock()
+	if got == 0 {
+		return 0, 0
+	}
+	list := p.idle[got]
+	at, p.idle[got] = list[len(list)-1], list[:len(list)-1]
+	if len(list) == 1 {
+		delete(p.idle, got)
+	}
+	p.bytes -= got
+	return at, got
+}
+
+// take returns size bytes of fresh device memory. When the device has none left, the idle memory is given back first.
+func (p *memoryPool) take(s *session, size int) (uintptr, status) {
 	st := s.call(cuMemAlloc, s.result(0), uintptr(size))
 	if st == errorOutOfMemory && p.empty(s) {
 		st = s.call(cuMemAlloc, s.result(0), uintptr(size))
@@ -55,21 +71,19 @@ func (p *memoryPool) take(s *session, size int) (uintptr, status) {
 	return s.out[0], st
 }
 
-// put gives memory back that no work uses any more.
-func (p *memoryPool) put(s *session, at uintptr, size int) {
+// keep takes memory that no work uses any more, unless enough lies idle.
+func (p *memoryPool) keep(at uintptr, size int) bool {
 	p.mu.Lock()
-	keep := !p.closed && p.bytes+size <= p.limit
-	if keep {
-		if p.idle == nil {
-			p.idle = make(map[int][]uintptr)
-		}
-		p.idle[size] = append(p.idle[size], at)
-		p.bytes += size
+	defer p.mu.Unlock()
+	if p.closed || p.bytes+size > p.limit {
+		return false
 	}
-	p.mu.Unlock()
-	if !keep {
-		s.call(cuMemFree, at)
+	if p.idle == nil {
+		p.idle = make(map[int][]uintptr)
 	}
+	p.idle[size] = append(p.idle[size], at)
+	p.bytes += size
+	return true
 }
 
 // empty gives all idle memory to the driver; it says whether there was some.

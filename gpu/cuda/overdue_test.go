@@ -50,6 +50,9 @@ func checkEndlessKernel(t *testing.T, d gpu.Device) {
 	result.Store(0)
 	p, err := d.Compile(endless)
 	require.NoError(t, err)
+	other, err := d.Compile(gpu.Source{Name: "other", Text: "kernel void other(device int* a [[buffer(0)]]) {}"})
+	require.NoError(t, err)
+	late := gpu.Source{Name: "late", Text: "kernel void late(device int* a [[buffer(0)]]) { a[0] = 1; }"}
 	require.NoError(t, work(d))
 
 	gpu.SetCommandTimeout(300 * time.Millisecond)
@@ -59,18 +62,40 @@ func checkEndlessKernel(t *testing.T, d gpu.Device) {
 	c.Dispatch(p, 1, 1, []gpu.Arg{{Buf: stop}, {Buf: out}})
 	e, err := c.Commit()
 	require.NoError(t, err)
+	// What the driver holds until the kernel has ended does not hold its callers longer than the device has time.
+	held := make(chan error, 3)
+	go func() {
+		spare.Release()
+		held <- gpu.ErrDeviceLost
+	}()
+	go func() {
+		other.Release()
+		held <- gpu.ErrDeviceLost
+	}()
+	go func() {
+		_, err := d.Compile(late)
+		held <- err
+	}()
 	start := time.Now()
 	err = e.Wait(context.Background())
 	require.ErrorIs(t, err, gpu.ErrTimeout)
 	require.ErrorIs(t, err, gpu.ErrDeviceLost)
 	require.True(t, e.Done())
+	for range cap(held) {
+		select {
+		case err := <-held:
+			require.ErrorIs(t, err, gpu.ErrDeviceLost)
+		case <-time.After(30 * time.Second):
+			t.Fatal("a call hangs in the driver")
+		}
+	}
 
 	// The device is lost; nobody waits for it.
 	_, err = d.Alloc(100, gpu.Shared)
 	require.ErrorIs(t, err, gpu.ErrDeviceLost)
 	_, err = d.Compile(copyKernel)
 	require.ErrorIs(t, err, gpu.ErrDeviceLost)
-	for _, b := range []gpu.Buffer{stop, out, spare, private} {
+	for _, b := range []gpu.Buffer{stop, out, private} {
 		b.Release()
 	}
 	p.Release()

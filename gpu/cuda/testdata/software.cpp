@@ -402,6 +402,7 @@ API int cuEventElapsedTime(float* ms, Event* a, Event* b) {
 }
 API int cuModuleLoadData(Module** m, const char* image) {
     BEGIN_IN_CONTEXT
+    wait_for_device();
     size_t n;
     memcpy(&n, image, sizeof n);
     std::string path = fresh_name() + ".so";

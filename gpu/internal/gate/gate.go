@@ -38,6 +38,14 @@ func (g *Gate) Enter() error {
 	return nil
 }
 
+// Lost is why the device is, nil while it is not.
+func (g *Gate) Lost() error {
+	if lost := g.lost.Load(); lost != nil {
+		return *lost
+	}
+	return nil
+}
+
 // Leave ends a call.
 func (g *Gate) Leave() { g.mu.RUnlock() }
 
