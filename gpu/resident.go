@@ -123,6 +123,9 @@ func SetWorker(d Device, w Worker) {
 	workers.Store(&next)
 }
 
+// HaveWorkers says whether any device has a registered worker.
+func HaveWorkers() bool { return workers.Load() != nil }
+
 // WorkerOf is the device's registered worker, nil while it has none; then it costs one load.
 func WorkerOf(d Device) Worker {
 	if now := workers.Load(); now != nil {

@@ -52,3 +52,14 @@ func ExampleSetWorker() {
 	fmt.Println(gpu.WorkerOf(d).Takes(gpu.WorkerSum, msl.I64))
 	// Output: false
 }
+
+func ExampleHaveWorkers() {
+	d := &device{}
+	gpu.SetWorker(d, &idler{})
+	fmt.Println(gpu.HaveWorkers())
+	gpu.SetWorker(d, nil)
+	fmt.Println(gpu.HaveWorkers())
+	// Output:
+	// true
+	// false
+}

@@ -11,7 +11,6 @@ import (
 var elementTypes = map[msl.Type]uint64{msl.I32: 1, msl.U32: 2, msl.F32: 3, msl.I64: 4, msl.U64: 5, msl.F64: 6}
 
 const (
-	columnWords = 4
 	columnCount = 256
 	noColumn    = 255
 )
@@ -19,18 +18,24 @@ const (
 // columnKey is what a handle stands for: addresses, no content, so a handle never goes stale.
 type columnKey struct {
 	values, valid uint64
-	validOff      uint64
+	validOff      uint64 // bits before the first row's, less than a byte
 	typ           uint64
 }
 
-// columns are the handles of one lane: rows of the table that its kernel keeps a copy of.
+// columns are the handles that a lane's kernel knows.
 type columns struct {
-	table  []uint64
 	handle map[columnKey]uint8
 	keys   [columnCount]columnKey
 	uses   [columnCount]uint64 // the batch that used it last
 	batch  uint64
-	hand   int // where the search for a row to replace goes on
+	hand   int // where the search for a handle to use again goes on
+}
+
+// forget is for a kernel that knows none.
+func (c *columns) forget() {
+	clear(c.handle)
+	clear(c.keys[:])
+	clear(c.uses[:])
 }
 
 // find is the handle of a column; fresh says that the kernel has to be told of it. There are more handles than one batch
@@ -45,16 +50,16 @@ func (c *columns) find(k columnKey) (handle uint8, fresh bool) {
 	}
 	h := uint8(c.hand)
 	c.hand = (c.hand + 1) % noColumn
-	delete(c.handle, c.keys[h])
+	if c.handle[c.keys[h]] == h {
+		delete(c.handle, c.keys[h])
+	}
 	c.handle[k], c.keys[h], c.uses[h] = h, k, c.batch
-	row := c.table[int(h)*columnWords:]
-	row[0], row[1], row[2], row[3] = k.values, k.valid, k.validOff, k.typ
 	return h, true
 }
 
 // key is a view as the kernel addresses it.
 func (w *Worker) key(v *gpu.View, typ uint64) (columnKey, error) {
-	k := columnKey{typ: typ, validOff: uint64(v.ValidOff)}
+	k := columnKey{typ: typ, validOff: uint64(v.ValidOff % 8)}
 	for _, b := range [2]struct {
 		buf gpu.Buffer
 		to  *uint64
@@ -69,5 +74,8 @@ func (w *Worker) key(v *gpu.View, typ uint64) (columnKey, error) {
 		*b.to = at
 	}
 	k.values += uint64(v.Off)
+	if v.Valid != nil {
+		k.valid += uint64(v.ValidOff / 8)
+	}
 	return k, nil
 }

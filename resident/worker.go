@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/msl"
@@ -25,6 +26,11 @@ type WorkerOptions struct {
 	Lanes   int // kernels, each serving one caller at a time: 2
 	Members int // threadgroups of a lane, at most 32: 16
 	Solo    int // rows up to which one threadgroup works alone: 4,096
+
+	Idle     time.Duration // without a task, after which a kernel is stopped: 2 ms
+	Lifetime time.Duration // of a kernel, after which it is stopped and launched anew by the next task: 50 ms
+
+	tagged int // rows up to which the bits of a comparison come as words that tell by themselves that they are there
 }
 
 const (
@@ -67,6 +73,18 @@ func NewWorker(d gpu.Device, opts WorkerOptions) (*Worker, error) {
 		if *o.value < 1 || *o.value > o.most {
 			return nil, fmt.Errorf("resident: %d %s, not 1 to %d", *o.value, o.name, o.most)
 		}
+	}
+	if opts.Idle == 0 {
+		opts.Idle = idleStop
+	}
+	if opts.Lifetime == 0 {
+		opts.Lifetime = lifetime
+	}
+	if opts.Idle < 0 || opts.Lifetime < 0 || opts.Lifetime > maxLifetime {
+		return nil, fmt.Errorf("resident: a kernel that is stopped after %v and lives for %v (at most %v)", opts.Idle, opts.Lifetime, maxLifetime)
+	}
+	if opts.tagged == 0 {
+		opts.tagged = opts.Solo
 	}
 	pipe, err := d.Compile(gpu.Source{Name: "resident_worker", Text: workerText})
 	if err != nil {
@@ -111,8 +129,8 @@ func (w *Worker) Takes(op gpu.WorkerOp, t msl.Type) bool {
 	return false
 }
 
-// Do runs tasks one after the other. A task must not write what an earlier one of the same call reads: after the driver
-// has stopped the kernel, tasks that had not all ended run again.
+// Do runs tasks one after the other. A task must not write what it or an earlier one of the same call reads: after the
+// driver has stopped the kernel, tasks that had not all ended run again.
 func (w *Worker) Do(ctx context.Context, tasks []gpu.Task) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -128,12 +146,9 @@ func (w *Worker) Do(ctx context.Context, tasks []gpu.Task) error {
 		return fmt.Errorf("resident: %w: the worker was stopped", gpu.ErrClosed)
 	}
 	for len(tasks) > 0 {
-		n := min(len(tasks), batchTasks)
-		for i := range n {
-			if tasks[i].Bits != nil { // there is one place for bits
-				n = i + 1
-				break
-			}
+		n := 1
+		for n < min(len(tasks), batchTasks) && w.follows(&tasks[n], &tasks[n-1]) {
+			n++
 		}
 		if err := l.do(ctx, tasks[:n]); err != nil {
 			return err
@@ -178,3 +193,7 @@ func (w *Worker) lane() *lane {
 	l.mu.Lock()
 	return l
 }
+
+// Threadgroups is how many a lane's kernel holds while it runs, each on a multiprocessor of its own where there are
+// enough.
+func (w *Worker) Threadgroups() int { return w.opts.Members }

@@ -1,35 +1,41 @@
 #include <metal_stdlib>
 using namespace metal;
 
-// The resident worker. Its threadgroups, the members of one lane, all read the lane's ring of descriptors in memory that
-// the CPU writes, and do each operation in turn: together, or the first alone if it is small.
+// The resident worker. The first threadgroup of a lane, its lead, looks at a ring of descriptors in memory that the CPU
+// writes, and does each operation: alone if it is small, else together with the other members, to whom it relays the
+// descriptor through the device's own memory, since looks across the bus get in each other's way.
 //
-// Whoever writes a word for the other side puts the operation's sequence number into its high half, so a word says by
-// itself whether it is there, and neither side orders one store before another. Loads and stores are volatile: they go
-// past the first-level cache, which no other writer keeps up to date.
+// Whoever writes a word for another puts a sequence number into its high half, so a word says by itself whether it is
+// there, and nobody orders one store before another. Loads and stores are volatile: they go past the first-level cache,
+// which no other writer keeps up to date.
 
 enum : uint {
     ringSlots = 64u,
-    slotWords = 4u,   // a descriptor of two words, and its literal
-    windowSlots = 8u, // read by one look at the ring
-    columnWords = 4u, // values, validity, bits before the first row's, type
+    slotWords = 4u,    // a descriptor of two words, and its literal
+    windowSlots = 8u,  // descriptors read at a time, once the first of them is there
+    relaySlots = 256u,
+    relayWords = 8u,   // a descriptor and its sequence number
+    columnWords = 4u,  // values, validity, bits before the first row's, type
     columnCount = 256u,
-    none = 255u, // no column
+    none = 255u,       // no column
     recordWords = 8u,
     maxMembers = 32u,
-    chunkRows = 256u, // of a SIMD-group: eight words of bits
-    groups = 8u,      // SIMD-groups of a threadgroup
-    looksPerStop = 16u
+    chunkRows = 256u,  // of a SIMD-group: eight words of bits
+    groups = 8u,       // SIMD-groups of a threadgroup
+    looksPerStop = 64u,
+    patience = 64u     // a member's looks at the relay for one of the lead's at the ring
 };
 
 enum : uint { typeI32 = 1u, typeU32, typeF32, typeI64, typeU64, typeF64 }; // from typeI64 on of eight bytes
 
 enum : uint {
-    opBind = 1u,
+    opBindValues = 1u, // the literal is the address of a column's values, the rows its type
+    opBindValid,       // the literal is the address of its validity, the rows the bits before the first row's
+    opLeave,           // from lead to members
     opSum = 16u,
     opMinMax,
     opCount,
-    opEqual = 32u,
+    opEqual = 32u, // the three low bits after the first of these say for which orders the answer is yes
     opNotEqual,
     opLess,
     opLessEqual,
@@ -45,10 +51,14 @@ enum : uint {
     publish = 128u // flag: others than this lane read what the operation wrote
 };
 
+// The second word of a descriptor has the rows, and above them:
+enum : uint { rowBits = 21u, quiet = 1u << 31, followShift = 24u, followMask = 7u }; // no record is wanted; how many descriptors follow
+
 struct WorkerParams {
     uint first;   // sequence number of the first operation
+    uint relay;   // and of the first relayed, whose numbers no launch before used
     uint members; // threadgroups of the lane
-    uint solo;    // rows up to which the first member works alone
+    uint solo;    // rows up to which the lead works alone
     uint idle;    // looks without work after which the kernel ends
     uint most;    // looks after which it ends in any case
 };
@@ -83,17 +93,26 @@ static inline ulong one_zero(ulong v, uint type) {
     return zero ? 0ul : v;
 }
 
-static inline bool compare(uint op, ulong a, ulong b, uint type) {
-    if (is_nan(a, type) || is_nan(b, type)) return op == opNotEqual;
-    ulong x = order(one_zero(a, type), type), y = order(one_zero(b, type), type);
+// The orders, as bits, for which a comparison says yes: less, equal, greater, and one of them is NaN.
+static inline uint wanted(uint op) {
     switch (op) {
-    case opEqual: return x == y;
-    case opNotEqual: return x != y;
-    case opLess: return x < y;
-    case opLessEqual: return x <= y;
-    case opGreater: return x > y;
+    case opEqual: return 2u;
+    case opNotEqual: return 13u;
+    case opLess: return 1u;
+    case opLessEqual: return 3u;
+    case opGreater: return 4u;
     }
-    return x >= y;
+    return 6u;
+}
+
+static inline bool compare_keys(ulong x, ulong y, uint want) {
+    uint is = x < y ? 1u : x == y ? 2u : 4u;
+    return (want & is) != 0u;
+}
+
+static inline bool compare_floats(ulong a, ulong b, uint type, uint want) {
+    if (is_nan(a, type) || is_nan(b, type)) return (want & 8u) != 0u;
+    return compare_keys(order(one_zero(a, type), type), order(one_zero(b, type), type), want);
 }
 
 static inline ulong float_arithmetic(uint op, ulong a, ulong b, uint type) {
@@ -135,32 +154,32 @@ static inline bool overflows(uint op, ulong a, ulong b, ulong r, uint type) {
     }
 
 kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], volatile device ulong* records [[buffer(1)]],
-                            volatile device const ulong* table [[buffer(2)]], volatile device ulong* bits [[buffer(3)]],
+                            volatile device ulong* relay [[buffer(2)]], volatile device ulong* bits [[buffer(3)]],
                             volatile device const uint* stop [[buffer(4)]], constant WorkerParams& p [[buffer(5)]],
                             uint member [[threadgroup_position_in_grid]], uint tid [[thread_index_in_threadgroup]]) {
     threadgroup ulong columns[columnCount * columnWords];
-    threadgroup ulong window[32];
+    threadgroup ulong window[windowSlots * slotWords];
     threadgroup ulong partA[groups], partB[groups];
-    threadgroup uint partN[groups], partM[groups], found[1];
+    threadgroup uint partN[groups], partM[groups], found[2];
 
     uint lane = tid & 31u, group = tid >> 5;
-    for (uint i = tid; i < columnCount * columnWords; i += groups * 32u) columns[i] = table[i];
-    uint next = p.first, looks = 0u, last = 0u;
+    uint next = member == 0u ? p.first : p.relay; // in the ring; of members, in the relay
+    uint relayed = p.relay - 1u, looks = 0u, last = 0u;
     for (;;) {
-        if (group == 0u) {
+        if (group == 0u && member == 0u) {
             uint ready = 0u;
             for (;;) {
-                uint want = next + (lane >> 2);
                 ulong w = 0ul;
-                bool there = lane < windowSlots * slotWords;
-                if (there) w = ring[(want % ringSlots) * slotWords + (lane & 3u)];
-                there = there && (uint)(w >> 32) == want;
-                uint got = (uint)(simd_vote::vote_t)simd_ballot(there);
-                got &= got >> 1;
-                got &= (got >> 2) & 0x11111111u;
-                ready = ctz(~(got * 15u)) >> 2;
-                if (ready != 0u) {
-                    if (lane < windowSlots * slotWords) window[lane] = w;
+                if (lane < slotWords) w = ring[(next % ringSlots) * slotWords + lane];
+                bool there = lane >= slotWords || (uint)(w >> 32) == next;
+                if (simd_all(there)) {
+                    ready = 1u + (simd_shuffle((uint)w, 1u) >> followShift & followMask);
+                    uint want = next + (lane >> 2); // those that follow were written before
+                    for (; ready > 1u && looks <= p.most; looks++) {
+                        if (lane >= slotWords && lane < ready * slotWords) w = ring[(want % ringSlots) * slotWords + (lane & 3u)];
+                        if (simd_all(lane >= ready * slotWords || (uint)(w >> 32) == want)) break;
+                    }
+                    window[lane] = w;
                     last = looks;
                     break;
                 }
@@ -170,17 +189,55 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
                 if (simd_broadcast_first(leave) != 0u) break;
             }
             if (lane == 0u) found[0] = ready;
+        } else if (group == 0u) {
+            uint ready = 0u;
+            for (;;) {
+                ulong w = 0ul;
+                if (lane <= slotWords) w = relay[(next % relaySlots) * relayWords + lane];
+                if (simd_all(lane > slotWords || (uint)(w >> 32) == next)) {
+                    if (lane < slotWords) window[lane] = w;
+                    if (lane == slotWords) found[1] = (uint)w;
+                    ready = 1u;
+                    last = looks;
+                    break;
+                }
+                looks++;
+                if (looks - last > p.idle * patience || looks > p.most * patience) break;
+            }
+            if (lane == 0u) found[0] = ready;
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         uint ready = found[0];
-        if (ready == 0u) return;
+        if (ready == 0u) {
+            if (member == 0u && p.members > 1u && tid <= slotWords) {
+                relayed++;
+                relay[(relayed % relaySlots) * relayWords + tid] = (ulong)relayed << 32 | (tid == 0u ? (ulong)opLeave : 0ul);
+            }
+            return;
+        }
         for (uint d = 0u; d < ready; d++) {
-            uint what = (uint)window[d * slotWords], n = (uint)window[d * slotWords + 1u], seq = next + d;
+            uint what = (uint)window[d * slotWords], rows = (uint)window[d * slotWords + 1u];
+            uint seq = member == 0u ? next + d : found[1], n = rows & ((1u << rowBits) - 1u);
             ulong literal = (window[d * slotWords + 2u] & 0xfffffffful) | (window[d * slotWords + 3u] << 32);
             uint op = what & 127u, a = what >> 8 & 255u, b = what >> 16 & 255u, out = what >> 24;
             ulong tag = (ulong)seq << 32;
-            if (op == opBind) {
-                if (tid < columnWords) columns[a * columnWords + tid] = table[a * columnWords + tid];
+            if (member == 0u && p.members > 1u && (op < opSum || n > p.solo)) {
+                relayed++;
+                if (tid <= slotWords) {
+                    ulong payload = tid < slotWords ? (window[d * slotWords + tid] & 0xfffffffful) : (ulong)seq;
+                    relay[(relayed % relaySlots) * relayWords + tid] = (ulong)relayed << 32 | payload;
+                }
+            }
+            if (op < opSum) {
+                if (op == opLeave) return;
+                if (tid == 0u && op == opBindValues) {
+                    columns[a * columnWords] = literal;
+                    columns[a * columnWords + 1u] = 0ul;
+                    columns[a * columnWords + 3u] = (ulong)n;
+                } else if (tid == 0u) {
+                    columns[a * columnWords + 1u] = literal;
+                    columns[a * columnWords + 2u] = (ulong)n;
+                }
                 threadgroup_barrier(mem_flags::mem_threadgroup);
                 continue;
             }
@@ -243,10 +300,13 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
                         READ(u, valuesB, type, row, hi)
                     }
                     if (op < opAdd) {
-                        uint mine = 0u;
+                        uint mine = 0u, want = wanted(op);
+                        bool isFloat = type == typeF32 || type == typeF64;
+                        ulong flip = type == typeI32 || type == typeI64 ? 0x8000000000000000ul : 0ul;
 #pragma unroll
                         for (uint k = 0u; k < 8u; k++) {
-                            uint word = (uint)(simd_vote::vote_t)simd_ballot(row + k * 32u < hi && compare(op, v[k], u[k], type));
+                            bool yes = isFloat ? compare_floats(v[k], u[k], type, want) : compare_keys(v[k] ^ flip, u[k] ^ flip, want);
+                            uint word = (uint)(simd_vote::vote_t)simd_ballot(row + k * 32u < hi && yes);
                             if (lane == k) mine = word;
                         }
                         if (lane < 8u && chunk + lane * 32u < hi) {
@@ -311,6 +371,10 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
                 }
             }
             if (op >= opEqual && op < opAdd && out == none) continue; // its words tell
+            if ((rows & quiet) != 0u) {
+                threadgroup_barrier(mem_flags::mem_device);
+                continue;
+            }
 
             if (op == opSum || op == opMinMax) {
                 for (uint s = 16u; s > 0u; s >>= 1) {
@@ -342,14 +406,15 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
                 }
                 if ((what & publish) != 0u) atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_system);
                 if (lane < recordWords) {
-                    ulong full = lane < 2u ? accA : lane < 4u ? accB : lane == 4u ? (ulong)accN : (ulong)accM;
-                    uint half = lane < 4u && (lane & 1u) != 0u ? (uint)(full >> 32) : (uint)full;
+                    // A's halves, N, M, B's halves
+                    ulong full = lane < 2u ? accA : lane == 2u ? (ulong)accN : lane == 3u ? (ulong)accM : accB;
+                    uint half = (lane & 1u) != 0u && lane != 3u ? (uint)(full >> 32) : (uint)full;
                     records[((seq % ringSlots) * maxMembers + member) * recordWords + lane] = tag | (ulong)half;
                 }
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
-        next += ready;
+        next += member == 0u ? ready : 1u;
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }

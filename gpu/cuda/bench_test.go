@@ -108,12 +108,6 @@ var castOps = []struct {
 	expr msl.Expr
 }{{msl.OpCast, msl.Expr{Value: "cast_wrap(a)"}}, {"cast_checked", msl.Expr{Value: "cast_checked(a, bad)", Fails: true}}}
 
-func init() {
-	for _, e := range castOps {
-		msl.Define(e.op, e.expr)
-	}
-}
-
 // BenchmarkCast casts a column of int64 in the device's memory to float32, without and with checks. Times are the
 // device's own.
 func BenchmarkCast(b *testing.B) {

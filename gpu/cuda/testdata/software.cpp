@@ -365,6 +365,11 @@ API int cuStreamWriteValue64_v2(Stream* s, u64* p, u64 v, unsigned) {
     s->add([=] { __atomic_store_n(p, v, __ATOMIC_SEQ_CST); });
     return 0;
 }
+API int cuLaunchHostFunc(Stream* s, void (*f)(void*), void* data) {
+    BEGIN_IN_CONTEXT
+    s->add([=] { f(data); });
+    return 0;
+}
 API int cuMemcpyAsync(void* d, const void* h, size_t n, Stream* s) {
     BEGIN_IN_CONTEXT
     s->add([=] { memcpy(d, h, n); });
