@@ -136,6 +136,17 @@ func EnvError() error {
 	return envProblem
 }
 
+// crossoverSet is what the program or the environment set for a function, if anything.
+func crossoverSet(function string) (rows int64, ok bool) {
+	loadEnv()
+	if m := set.Load(); m != nil {
+		if rows, ok = (*m)[function]; !ok {
+			rows, ok = (*m)[""]
+		}
+	}
+	return rows, ok
+}
+
 // crossoverOf is the number of rows from which a device wins, and where that number comes from.
 func crossoverOf(function string, dev *gpu.Info, class crossClass, in msl.Type, place Place) (rows int64, from string) {
 	loadEnv()

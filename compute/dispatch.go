@@ -11,6 +11,13 @@ import (
 
 // choose decides where a call runs: the engine is nil where the CPU does. It fills in a Decision if one is given.
 func (c *call) choose(ctx context.Context, args []Datum, d *Decision) *engine {
+	if d != nil {
+		if e, w := c.worker(ctx, args); w != nil {
+			*d = Decision{Function: c.fn.name, Device: e.info.Driver, Rows: rowsOf(args), Crossover: c.workerFrom(), Place: DeviceMemory,
+				Reason: fmt.Sprintf("%d rows in device memory are the resident worker's", rowsOf(args))}
+			return e
+		}
+	}
 	e, v := c.weigh(ctx, args)
 	if d != nil {
 		d.Function, d.Device, d.Rows, d.Crossover, d.Place = c.fn.name, cpuName, v.rows, v.crossover, v.place

@@ -13,6 +13,7 @@ import (
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 	"github.com/broadhead-go/broadhead/compute/internal/selection"
+	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -72,6 +73,9 @@ func resolveFilter(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	}
 	c.gpu = func(r *recorder, args []*value) (*value, error) {
 		return recordFilter(r, args[0], args[1], kernel, emit)
+	}
+	if storage(in[0]) != msl.NoType && storage(in[0]) != msl.Bool {
+		c.work = workerCall{op: gpu.WorkerFilter, typ: kernel, out: in[0]}
 	}
 	return c, nil
 }

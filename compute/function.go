@@ -51,6 +51,7 @@ type call struct {
 	gpu         gpuKernel // nil: there is none, and noGPU says why
 	noGPU       string
 	admit       admitKey
+	work        workerCall
 	passes      bool // to arrow-go in the end
 	// rowsOnly: the kernel looks at no values, only at how many rows there are and which are valid.
 	rowsOnly   bool
@@ -222,6 +223,9 @@ func (f *function) runWhole(ctx context.Context, opts FunctionOptions, args []Da
 
 // run runs the call where dispatch says; the CPU's arguments are cast first.
 func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
+	if out, ok, err := c.onWorker(ctx, args); ok {
+		return out, err
+	}
 	var misfit error
 	e := c.choose(ctx, args, nil)
 	if e != nil {

@@ -86,6 +86,9 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 			}
 			return o.record(r, p, args)
 		}
+		if plain := len(p.bound) == 0 && c.dicts == ([maxArgs]msl.Type{}) && len(p.casts[0])+len(p.casts[1]) == 0; plain {
+			c.work = workerCall{op: workerOps[o.name], typ: p.in, out: p.out}
+		}
 	}
 	return c, nil
 }

@@ -72,6 +72,7 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 		return c, nil
 	}
 	c.gpu = func(r *recorder, args []*value) (*value, error) { return a.record(r, p, opts, mode, args[0]) }
+	c.work = a.work(p, opts, mode)
 	return c, nil
 }
 
