@@ -26,8 +26,8 @@ func (f *Completion) Done() bool {
 	return f.told.Load()
 }
 
-// Wait returns nil when the work succeeded. It polls for a bounded time, then sleeps until the blocking goroutine tells
-// it. Errors: the work's own, ErrTimeout when the device has not ended its oldest commit in CommandTimeout, or ctx.Err().
+// Wait returns nil when the work succeeded. By the default strategy it polls for a bounded time, then sleeps until the
+// blocking goroutine tells it (WaitStrategy has others). Errors: the work's own, ErrTimeout when the device has not ended its oldest commit in CommandTimeout, or ctx.Err().
 // Neither of the last two ends the work.
 func (f *Completion) Wait(ctx context.Context) error {
 	if f.told.Load() {
@@ -41,8 +41,17 @@ func (f *Completion) Wait(ctx context.Context) error {
 		return err
 	}
 	var spinUntil time.Time // zero: no (more) polling
-	if budget := spinBudget(); budget > 0 {
-		spinUntil = time.Now().Add(budget)
+	switch s := WaitStrategyInForce(); s {
+	case WaitEventWord, WaitStatus:
+		return f.waitPolling(ctx, s == WaitStatus)
+	case WaitCallback:
+		if err, ok := f.waitNotified(ctx); ok {
+			return err
+		}
+	case WaitSpinThenBlock:
+		if budget := spinBudget(); budget > 0 {
+			spinUntil = time.Now().Add(budget)
+		}
 	}
 	var timeout <-chan time.Time
 	for {

@@ -46,6 +46,7 @@ const (
 	cuModuleGetFunction
 	cuFuncGetAttribute
 	cuLaunchKernel
+	cuLaunchHostFunc
 	cuStreamCreate
 	cuStreamDestroy
 	cuStreamQuery
@@ -88,6 +89,7 @@ var functionNames = [functionCount]string{
 	cuModuleGetFunction:       "cuModuleGetFunction",
 	cuFuncGetAttribute:        "cuFuncGetAttribute",
 	cuLaunchKernel:            "cuLaunchKernel",
+	cuLaunchHostFunc:          "cuLaunchHostFunc",
 	cuStreamCreate:            "cuStreamCreate",
 	cuStreamDestroy:           "cuStreamDestroy_v2",
 	cuStreamQuery:             "cuStreamQuery",

@@ -4,9 +4,12 @@ package cuda
 
 import (
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/ebitengine/purego"
 
 	"github.com/broadhead-go/broadhead/gpu"
 )
@@ -115,3 +118,50 @@ func (e *event) elapsed() time.Duration {
 // GPUTime is what the commands took on the device; 0 for small commits, which are not timed, since that would take
 // longer than they do.
 func (e *event) GPUTime() time.Duration { return time.Duration(e.gpuTime.Load()) }
+
+// notified are those who sleep until a stream's host function tells them, by number.
+var notified struct {
+	sync.Mutex
+	last    uintptr
+	waiting map[uintptr]chan<- struct{}
+}
+
+// tellNotified is what the driver calls on a thread of its own, where nothing of CUDA may be called.
+var tellNotified = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(number uintptr) uintptr {
+		notified.Lock()
+		ended := notified.waiting[number]
+		delete(notified.waiting, number)
+		notified.Unlock()
+		select {
+		case ended <- struct{}{}:
+		default: // told already, or forgotten
+		}
+		return 0
+	})
+})
+
+// Notify puts a host function on the stream, which runs when all that is on it now has succeeded.
+func (e *event) Notify(ended chan<- struct{}) bool {
+	call := tellNotified()
+	s, err := e.dev.ctx.begin()
+	if err != nil {
+		return false
+	}
+	defer s.end()
+	notified.Lock()
+	if notified.waiting == nil {
+		notified.waiting = map[uintptr]chan<- struct{}{}
+	}
+	notified.last++
+	number := notified.last
+	notified.waiting[number] = ended
+	notified.Unlock()
+	if s.call(cuLaunchHostFunc, e.stream, call, number) != success {
+		notified.Lock()
+		delete(notified.waiting, number)
+		notified.Unlock()
+		return false
+	}
+	return true
+}
