@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newDoctor(), newCrossover(), newCalibrate())
+	root.AddCommand(newDoctor(), newCrossover(), newCalibrate(), newLatency())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
