@@ -13,7 +13,8 @@ import (
 func (c *call) choose(ctx context.Context, args []Datum, d *Decision) *engine {
 	if d != nil {
 		if e, w := c.worker(ctx, args); w != nil {
-			*d = Decision{Function: c.fn.name, Device: e.info.Driver, Rows: rowsOf(args), Crossover: c.workerFrom(), Place: DeviceMemory,
+			from, _ := c.workerRows()
+			*d = Decision{Function: c.fn.name, Device: e.info.Driver, Rows: rowsOf(args), Crossover: from, Place: DeviceMemory,
 				Reason: fmt.Sprintf("%d rows in device memory are the resident worker's", rowsOf(args))}
 			return e
 		}

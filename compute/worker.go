@@ -36,14 +36,17 @@ var workerOps = map[string]gpu.WorkerOp{
 	"add": gpu.WorkerAddChecked, "sub": gpu.WorkerSubtractChecked, "multiply": gpu.WorkerMultiplyChecked,
 }
 
-// workerRows are the numbers of rows of 8 bytes from which a worker is faster than the CPU, on columns in device memory,
-// measured on an H200 beside 16 cores (bench/results/h200-latency.md), and up to which it is tried.
+// workerRows are the numbers of rows of 8 bytes from which a worker is faster than the CPU on columns in device memory, and
+// up to which it is faster than a submission or the CPU: measured on an H200 beside 16 cores (bench/results/h200-latency.md).
 var workerRows = map[crossClass][2]int64{
-	crossReduce:  {65_536, 1 << 19},
-	crossCompare: {65_536, 1 << 17},
-	crossMap:     {Never, 0},
-	crossFilter:  {Never, 0},
+	crossReduce:  {131_072, 1 << 19},
+	crossCompare: {32_768, 1 << 20},
+	crossMap:     {65_536, 1 << 18},
+	crossFilter:  {65_536, 1 << 20},
 }
+
+// workerMost is the most rows that a worker takes where the program has set a crossover.
+const workerMost = 1 << 20
 
 // work is how a worker does an aggregate.
 func (a *aggregate) work(p *aggPlan, opts *ScalarAggregateOptions, mode CountMode) workerCall {
@@ -102,22 +105,62 @@ func (c *call) worker(ctx context.Context, args []Datum) (*engine, gpu.Worker) {
 		return nil, nil
 	}
 	e := engineOf(dev)
-	if e.usable() != nil || e.placeOf(args) != DeviceMemory {
+	if e.usable() != nil || !e.holdsAll(args) {
 		return nil, nil
 	}
-	k := c.admitKeyFor(args)
-	k.fn = "resident"
-	if e.admitted.Check(k, func() error { return e.tryWorker(ctx, w, c, k) }) != nil {
+	k := c.admit
+	k.fn, k.args = "resident", len(args)
+	for i, a := range args {
+		if d, ok := a.(*ac.ArrayDatum); ok && d.Value.NullN() != 0 {
+			k.nulls |= 1 << i
+		}
+	}
+	verdict, known := e.admitted.Known(k)
+	if !known {
+		verdict = e.admitted.Check(k, func() error { return e.tryWorker(ctx, w, c, k) })
+	}
+	if verdict != nil {
 		return nil, nil
 	}
 	return e, w
+}
+
+// holdsAll says whether the device has a copy of all that a call reads.
+func (e *engine) holdsAll(args []Datum) bool {
+	for _, a := range args {
+		d, ok := a.(*ac.ArrayDatum)
+		if !ok {
+			continue // a scalar
+		}
+		for _, b := range d.Value.Buffers() {
+			if b != nil && b.Len() > 0 && !e.residents.holds(b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// workerRun is what one call on a worker needs, kept for the next.
+type workerRun struct {
+	tasks [1]gpu.Task
+	held
+}
+
+var workerRuns = sync.Pool{New: func() any { return new(workerRun) }}
+
+func (r *workerRun) release() {
+	r.held.release()
+	*r = workerRun{}
+	workerRuns.Put(r)
 }
 
 // workable says whether a call's arguments are what workers take: one chunk of a fitting number of rows, nulls in
 // reductions only, and a scalar at most on the right.
 func (c *call) workable(args []Datum) bool {
 	rows := args[0].Len()
-	if rows < max(c.workerFrom(), 1) || rows > max(workerRows[c.cross][1], 1<<17) {
+	from, to := c.workerRows()
+	if rows < max(from, 1) || rows > to {
 		return false
 	}
 	for i, a := range args {
@@ -137,12 +180,13 @@ func (c *call) workable(args []Datum) bool {
 	return c.work.op != gpu.WorkerCount || haveValidity(args[0])
 }
 
-// workerFrom is the number of rows from which a worker takes the call.
-func (c *call) workerFrom() int64 {
+// workerRows are the numbers of rows from and up to which a worker takes the call.
+func (c *call) workerRows() (from, to int64) {
 	if rows, set := crossoverSet(c.fn.name); set {
-		return rows
+		return rows, workerMost
 	}
-	return perWidth(workerRows[c.cross][0], c.cross, c.in)
+	limits := workerRows[c.cross]
+	return perWidth(limits[0], c.cross, c.in), min(perWidth(limits[1], c.cross, c.in), workerMost)
 }
 
 // held is memory that a task reads, kept for as long as that.
@@ -235,11 +279,11 @@ func (c *call) onWorker(ctx context.Context, args []Datum) (out Datum, ok bool, 
 
 // runWorker has a worker do a call.
 func (e *engine) runWorker(ctx context.Context, w gpu.Worker, c *call, args []Datum) (Datum, error) {
-	var tasks [1]gpu.Task
+	r := workerRuns.Get().(*workerRun)
+	defer r.release()
+	tasks := r.tasks[:]
 	t := &tasks[0]
 	t.Op, t.Type, t.N = c.work.op, c.work.typ, int(args[0].Len())
-	var h held
-	defer h.release()
 	for i, a := range args {
 		typ := c.work.typ
 		switch {
@@ -260,7 +304,7 @@ func (e *engine) runWorker(ctx context.Context, w gpu.Worker, c *call, args []Da
 		if err != nil {
 			return nil, err
 		}
-		v, err := e.columnView(&col, &h)
+		v, err := e.columnView(&col, &r.held)
 		if err != nil {
 			return nil, err
 		}
@@ -272,14 +316,14 @@ func (e *engine) runWorker(ctx context.Context, w gpu.Worker, c *call, args []Da
 	}
 	switch {
 	case t.Op <= gpu.WorkerCount:
-		if err := w.Do(ctx, tasks[:]); err != nil {
+		if err := w.Do(ctx, tasks); err != nil {
 			return nil, err
 		}
 		return c.work.finish(t), nil
 	case t.Op <= gpu.WorkerGreaterEqual:
-		return c.workBits(ctx, w, tasks[:])
+		return c.workBits(ctx, w, tasks)
 	}
-	return e.workElements(ctx, w, c, tasks[:])
+	return e.workElements(ctx, w, c, tasks)
 }
 
 // literalOf is a scalar's value in the low bits, integers with their sign.

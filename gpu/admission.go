@@ -24,6 +24,14 @@ func (a *Admission[K]) Check(key K, test func() error) error {
 	return err
 }
 
+// Known is the verdict on a key, if there is one.
+func (a *Admission[K]) Known(key K) (verdict error, known bool) {
+	if e := a.verdicts.peek(key); e != nil {
+		return e.err, true
+	}
+	return nil, false
+}
+
 // Refused lists the keys that failed, in no order.
 func (a *Admission[K]) Refused() []Refusal[K] {
 	var list []Refusal[K]

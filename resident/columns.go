@@ -59,23 +59,29 @@ func (c *columns) find(k columnKey) (handle uint8, fresh bool) {
 
 // key is a view as the kernel addresses it.
 func (w *Worker) key(v *gpu.View, typ uint64) (columnKey, error) {
-	k := columnKey{typ: typ, validOff: uint64(v.ValidOff % 8)}
-	for _, b := range [2]struct {
-		buf gpu.Buffer
-		to  *uint64
-	}{{v.Buf, &k.values}, {v.Valid, &k.valid}} {
-		if b.buf == nil {
-			continue
-		}
-		at, ok := w.dev.Address(b.buf)
-		if !ok {
-			return k, fmt.Errorf("resident: %w: the buffer (%T) is of another device or was released", gpu.ErrUnsupported, b.buf)
-		}
-		*b.to = at
+	values, err := w.address(v.Buf)
+	if err != nil {
+		return columnKey{}, err
 	}
-	k.values += uint64(v.Off)
+	valid, err := w.address(v.Valid)
+	if err != nil {
+		return columnKey{}, err
+	}
+	k := columnKey{values: values + uint64(v.Off), typ: typ}
 	if v.Valid != nil {
-		k.valid += uint64(v.ValidOff / 8)
+		k.valid, k.validOff = valid+uint64(v.ValidOff/8), uint64(v.ValidOff%8)
 	}
 	return k, nil
+}
+
+// address is where the kernel finds a buffer, 0 for none.
+func (w *Worker) address(b gpu.Buffer) (uint64, error) {
+	if b == nil {
+		return 0, nil
+	}
+	at, ok := w.dev.Address(b)
+	if !ok {
+		return 0, fmt.Errorf("resident: %w: the buffer (%T) is of another device or was released", gpu.ErrUnsupported, b)
+	}
+	return at, nil
 }

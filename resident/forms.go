@@ -23,6 +23,7 @@ const (
 	rmwLoad    = "atomic_fetch_add_explicit(m + i, 0u, memory_order_relaxed)"
 	atomicPut  = "atomic_store_explicit(m + i, v, memory_order_relaxed)"
 	fence      = "threadgroup_barrier(mem_flags::mem_device)"
+	ptxAtomic  = "load_ptx(m + i)//atom.relaxed.sys.global.add.u32 %0, [%1], 0"
 	system     = "atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_system)"
 )
 
@@ -48,11 +49,11 @@ var forms = []form{
 	{name: "ld.cg", only: "cuda", mail: plainMail, load: ptx("ld.global.cg"), store: ptxStore("st.global.cg")},
 	{name: "ld.nc", only: "cuda", mail: plainMail, load: ptx("ld.global.nc"), store: ptxStore("st.global.wb")},
 	{name: "atomicAdd of 0", only: "cuda", mail: plainMail, load: "atomicAdd(m + i, 0u)", store: plainStore},
-	{name: "atomicAdd_system of 0", only: "cuda", mail: plainMail, load: "atomicAdd_system(m + i, 0u)", store: plainStore},
+	{name: "atomicAdd_system of 0", only: "cuda", mail: plainMail, load: ptxAtomic, store: ptxStore("st.relaxed.sys.global")},
 }
 
 // ptx loads with one instruction of PTX, which the compiler neither moves nor leaves out.
-func ptx(instruction string) string { return "load_ptx(m + i)//" + instruction }
+func ptx(instruction string) string { return "load_ptx(m + i)//" + instruction + ".u32 %0, [%1]" }
 
 // ptxStore stores likewise.
 func ptxStore(instruction string) string { return "store_ptx(m + i, v)//" + instruction }
@@ -67,7 +68,7 @@ func (f *form) text() string {
 		fmt.Fprintf(&b, `#ifdef __CUDACC__
 static inline uint load_ptx(device uint* p) {
     uint v;
-    asm volatile("%s.u32 %%0, [%%1];" : "=r"(v) : "l"(p) : "memory");
+    asm volatile("%s;" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
 static inline void store_ptx(device uint* p, uint v) { asm volatile("%s.u32 [%%0], %%1;" : : "l"(p), "r"(v) : "memory"); }

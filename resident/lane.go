@@ -64,6 +64,7 @@ type lane struct {
 	started  atomic.Int64 // when it was launched
 	used     atomic.Int64 // when it last served
 	armed    atomic.Bool  // the janitor is at work
+	timer    *time.Timer  // the janitor's, made once: it must not allocate
 	stopMu   sync.Mutex
 	gone     bool // the memory, under stopMu
 }
@@ -103,6 +104,8 @@ func newLane(w *Worker) (*lane, error) {
 		return nil, err
 	}
 	l.args[2] = gpu.Arg{Buf: l.relay}
+	l.timer = time.AfterFunc(time.Hour, l.janitor)
+	l.timer.Stop()
 	l.columns.handle = map[columnKey]uint8{}
 	l.columns.batch = 1
 	l.params = params{Relay: 1, Members: uint32(w.opts.Members), Solo: uint32(w.opts.Solo), Idle: idleLooks, Most: mostLooks}
@@ -181,7 +184,7 @@ func (l *lane) reset() {
 // arm starts the janitor unless it is at work.
 func (l *lane) arm() {
 	if !l.armed.Swap(true) {
-		time.AfterFunc(janitorEach, l.janitor)
+		l.timer.Reset(janitorEach)
 	}
 }
 
@@ -197,7 +200,7 @@ func (l *lane) janitor() {
 	if t := now(); t-l.used.Load() > int64(l.w.opts.Idle) || t-l.started.Load() > int64(l.w.opts.Lifetime) {
 		l.stop()
 	}
-	time.AfterFunc(janitorEach, l.janitor)
+	l.timer.Reset(janitorEach)
 }
 
 // close stops the kernel and frees the lane.

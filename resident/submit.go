@@ -26,8 +26,6 @@ const (
 	opBindValid  = 2
 	publish      = 128
 	quiet        = 1 << 31
-	followShift  = 24
-	windowSlots  = 8
 )
 
 // lastSeq is from where on a lane starts its numbers anew: no word may have the tag of one of long ago.
@@ -124,14 +122,8 @@ func (l *lane) put(what, rows, literal uint64) {
 	slot[0] = tag | what
 }
 
-// ring1 writes the batch's first descriptor at last: whoever sees it sees the others. A descriptor tells how many are read
-// with it.
+// ring1 writes the batch's first descriptor at last: whoever sees it sees the others.
 func (l *lane) ring1() {
-	count := l.next - l.first
-	for from := uint32(windowSlots); from < count; from += windowSlots {
-		l.slot(l.first + from)[1] |= uint64(min(count-from, windowSlots)-1) << followShift
-	}
-	l.held[1] |= uint64(min(count, windowSlots)-1) << followShift
 	slot := l.slot(l.first)
 	slot[3], slot[2], slot[1] = l.held[3], l.held[2], l.held[1]
 	atomic.StoreUint64(&slot[0], l.held[0])

@@ -24,7 +24,7 @@ type device interface {
 // WorkerOptions shape a worker; zeros mean the defaults.
 type WorkerOptions struct {
 	Lanes   int // kernels, each serving one caller at a time: 2
-	Members int // threadgroups of a lane, at most 32: 16
+	Members int // threadgroups of a lane, at most 32: 32
 	Solo    int // rows up to which one threadgroup works alone: 4,096
 
 	Idle     time.Duration // without a task, after which a kernel is stopped: 2 ms
@@ -35,7 +35,7 @@ type WorkerOptions struct {
 
 const (
 	defaultLanes   = 2
-	defaultMembers = 16
+	defaultMembers = 32
 	defaultSolo    = 4096
 	maxMembers     = 32
 	// MaxRows is the largest task that a worker takes.

@@ -12,7 +12,7 @@ using namespace metal;
 enum : uint {
     ringSlots = 64u,
     slotWords = 4u,    // a descriptor of two words, and its literal
-    windowSlots = 8u,  // descriptors read at a time, once the first of them is there
+    windowSlots = 8u,  // descriptors read at a look, and once more when all of them are there
     relaySlots = 256u,
     relayWords = 8u,   // a descriptor and its sequence number
     columnWords = 4u,  // values, validity, bits before the first row's, type
@@ -51,8 +51,8 @@ enum : uint {
     publish = 128u // flag: others than this lane read what the operation wrote
 };
 
-// The second word of a descriptor has the rows, and above them:
-enum : uint { rowBits = 21u, quiet = 1u << 31, followShift = 24u, followMask = 7u }; // no record is wanted; how many descriptors follow
+// The second word of a descriptor has the rows, and above them a flag: no record is wanted.
+enum : uint { rowBits = 21u, quiet = 1u << 31 };
 
 struct WorkerParams {
     uint first;   // sequence number of the first operation
@@ -68,6 +68,20 @@ static inline ulong shuffle_xor(ulong v, uint d) {
     w.x = simd_shuffle_xor(w.x, d);
     w.y = simd_shuffle_xor(w.y, d);
     return as_type<ulong>(w);
+}
+
+// Four sums of 16 bits each: the SIMD-group adds words of 32 bits in one instruction.
+static inline ulong simd_sum_long(ulong v) {
+    uint2 w = as_type<uint2>(v);
+    ulong a = simd_sum(w.x & 0xffffu), b = simd_sum(w.x >> 16), c = simd_sum(w.y & 0xffffu), d = simd_sum(w.y >> 16);
+    return a + (b << 16) + (c << 32) + (d << 48);
+}
+
+// How many of the first descriptors of a window are there whole, by a bit for each of their words.
+static inline uint whole(uint got) {
+    got &= got >> 1;
+    got &= (got >> 2) & 0x11111111u;
+    return ctz(~(got * 15u)) >> 2;
 }
 
 static inline ulong extend(uint v, uint type) { return type == typeI32 ? (ulong)(long)(int)v : (ulong)v; }
@@ -158,7 +172,7 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
                             volatile device const uint* stop [[buffer(4)]], constant WorkerParams& p [[buffer(5)]],
                             uint member [[threadgroup_position_in_grid]], uint tid [[thread_index_in_threadgroup]]) {
     threadgroup ulong columns[columnCount * columnWords];
-    threadgroup ulong window[windowSlots * slotWords];
+    threadgroup ulong window[2u * windowSlots * slotWords];
     threadgroup ulong partA[groups], partB[groups];
     threadgroup uint partN[groups], partM[groups], found[2];
 
@@ -169,17 +183,17 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
         if (group == 0u && member == 0u) {
             uint ready = 0u;
             for (;;) {
-                ulong w = 0ul;
-                if (lane < slotWords) w = ring[(next % ringSlots) * slotWords + lane];
-                bool there = lane >= slotWords || (uint)(w >> 32) == next;
-                if (simd_all(there)) {
-                    ready = 1u + (simd_shuffle((uint)w, 1u) >> followShift & followMask);
-                    uint want = next + (lane >> 2); // those that follow were written before
-                    for (; ready > 1u && looks <= p.most; looks++) {
-                        if (lane >= slotWords && lane < ready * slotWords) w = ring[(want % ringSlots) * slotWords + (lane & 3u)];
-                        if (simd_all(lane >= ready * slotWords || (uint)(w >> 32) == want)) break;
-                    }
+                uint want = next + (lane >> 2);
+                ulong w = ring[(want % ringSlots) * slotWords + (lane & 3u)];
+                ready = whole((uint)(simd_vote::vote_t)simd_ballot((uint)(w >> 32) == want));
+                if (ready != 0u) {
                     window[lane] = w;
+                    if (ready == windowSlots) {
+                        want += windowSlots;
+                        w = ring[(want % ringSlots) * slotWords + (lane & 3u)];
+                        ready += whole((uint)(simd_vote::vote_t)simd_ballot((uint)(w >> 32) == want));
+                        window[32u + lane] = w;
+                    }
                     last = looks;
                     break;
                 }
@@ -376,11 +390,12 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
                 continue;
             }
 
-            if (op == opSum || op == opMinMax) {
+            if (op == opSum) {
+                accA = simd_sum_long(accA);
+            } else if (op == opMinMax) {
                 for (uint s = 16u; s > 0u; s >>= 1) {
-                    ulong other = shuffle_xor(accA, s);
-                    accA = op == opSum ? accA + other : min(accA, other);
-                    if (op == opMinMax) accB = max(accB, shuffle_xor(accB, s));
+                    accA = min(accA, shuffle_xor(accA, s));
+                    accB = max(accB, shuffle_xor(accB, s));
                 }
             }
             accN = simd_sum(accN);
@@ -393,16 +408,18 @@ kernel void resident_worker(volatile device const ulong* ring [[buffer(0)]], vol
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
             if (group == 0u) {
+                bool mine = lane < groups;
                 accA = partA[lane & 7u];
                 accB = partB[lane & 7u];
-                accN = partN[lane & 7u];
-                accM = partM[lane & 7u];
-                for (uint s = 4u; s > 0u; s >>= 1) {
-                    ulong other = shuffle_xor(accA, s);
-                    accA = op == opSum ? accA + other : min(accA, other);
-                    accB = max(accB, shuffle_xor(accB, s));
-                    accN += simd_shuffle_xor(accN, s);
-                    accM += simd_shuffle_xor(accM, s);
+                accN = simd_sum(mine ? partN[lane] : 0u);
+                accM = simd_sum(mine ? partM[lane] : 0u);
+                if (op == opSum) {
+                    accA = simd_sum_long(mine ? accA : 0ul);
+                } else if (op == opMinMax) {
+                    for (uint s = 4u; s > 0u; s >>= 1) {
+                        accA = min(accA, shuffle_xor(accA, s));
+                        accB = max(accB, shuffle_xor(accB, s));
+                    }
                 }
                 if ((what & publish) != 0u) atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_system);
                 if (lane < recordWords) {

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
 	"github.com/stretchr/testify/require"
 
 	"github.com/broadhead-go/broadhead/compute"
@@ -142,6 +143,40 @@ func TestWorkerInEngine(t *testing.T) {
 	})
 	t.Run("software", func(t *testing.T) { run(t, sharedSoftware(t).device(t)) })
 }
+
+// A repeated aggregate on the worker allocates its result, a datum and a scalar, and nothing else.
+func TestWorkerAllocatesItsResultOnly(t *testing.T) {
+	d := sharedSoftware(t).device(t)
+	w, err := resident.NewWorker(d, resident.WorkerOptions{Members: 1, Lanes: 1, Idle: 5 * time.Second, Lifetime: 10 * time.Second})
+	require.NoError(t, err)
+	gpu.SetWorker(d, w)
+	defer func() {
+		gpu.SetWorker(d, nil)
+		w.Close()
+	}()
+	require.NoError(t, compute.SetCrossover("", 0))
+	defer func() { require.NoError(t, compute.SetCrossover("", -1)) }()
+	ctx := compute.WithDevice(context.Background(), d)
+	arr := numbers(rand.New(rand.NewPCG(5, 6)), arrow.PrimitiveTypes.Int64, 100, false)
+	defer arr.Release()
+	col, err := compute.ToDevice(ctx, arr)
+	require.NoError(t, err)
+	defer col.Release()
+	args := []compute.Datum{compute.NewDatumWithoutOwning(arr)}
+	call := func() {
+		if _, err := compute.CallFunction(ctx, "sum", nil, args...); err != nil {
+			t.Error(err)
+		}
+	}
+	call()
+	result := testing.AllocsPerRun(20, func() { sink = compute.NewDatumWithoutOwning(scalar.NewInt64Scalar(7)) })
+	plan, err := compute.Explain(ctx, "sum", nil, args...)
+	require.NoError(t, err)
+	require.Contains(t, plan.Reason, "worker")
+	require.Equal(t, result, testing.AllocsPerRun(20, call))
+}
+
+var sink compute.Datum
 
 // A worker that fails is counted, and the device or the CPU answers.
 func TestEngineWithoutItsWorker(t *testing.T) {
