@@ -116,6 +116,7 @@ func sorted(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, err
 		return nil, err
 	}
 	defer indices.Release()
+	ctx = WithDevice(ctx, nil) // the indices are the CPU's, and it moves the rows
 	return CallFunction(ctx, "take", ac.DefaultTakeOptions(), args[0], indices)
 }
 
