@@ -99,6 +99,7 @@ func Probe(ctx context.Context, d gpu.Device, o Options) (Report, error) {
 		}
 	}
 	r.Options = o
+	defer allow(o.Window)()
 	for i := range forms {
 		f := &forms[i]
 		if !slices.Contains(known, f.name) || o.Forms != nil && !slices.Contains(o.Forms, f.name) {
@@ -115,6 +116,16 @@ func Probe(ctx context.Context, d gpu.Device, o Options) (Report, error) {
 		r.Rows = append(r.Rows, p.row)
 	}
 	return r, nil
+}
+
+// allow lets kernels run for so long without their device counting as lost; what it returns takes that back.
+func allow(d time.Duration) func() {
+	limit := gpu.CommandTimeout()
+	if limit == 0 || limit >= 4*d {
+		return func() {}
+	}
+	gpu.SetCommandTimeout(4 * d)
+	return func() { gpu.SetCommandTimeout(limit) }
 }
 
 // probe is one form under way.

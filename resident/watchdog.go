@@ -2,7 +2,6 @@ package resident
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ type Spin struct {
 
 // WatchdogProbe runs kernels that do nothing for ever longer, the last for d (2 seconds if d is 0, at most 10 minutes), and
 // reports what the device said to each: whether something ends kernels that run for long. The device does nothing else
-// meanwhile, which a display may show. The error is ctx's, or that of a device that cannot begin; a kernel that was ended is
+// meanwhile, which a display may show, and gpu.CommandTimeout is longer meanwhile if need be. The error is ctx's, or that of a device that cannot begin; a kernel that was ended is
 // no error but a Spin with one, and the last.
 func WatchdogProbe(ctx context.Context, d gpu.Device, longest time.Duration) ([]Spin, error) {
 	if longest == 0 {
@@ -31,6 +30,7 @@ func WatchdogProbe(ctx context.Context, d gpu.Device, longest time.Duration) ([]
 	if longest < 0 || longest > maxWindow {
 		return nil, fmt.Errorf("resident: a kernel of %v: at most %v", longest, maxWindow)
 	}
+	defer allow(longest)()
 	p := probe{ctx: ctx, dev: d, o: &Options{Window: longest, Interval: longest}}
 	var spins []Spin
 	err := p.prepare(&forms[0], func(params probeParams, ran time.Duration) error {
@@ -38,7 +38,7 @@ func WatchdogProbe(ctx context.Context, d gpu.Device, longest time.Duration) ([]
 		for _, part := range []time.Duration{16, 4, 1} {
 			s := Spin{Asked: longest / part}
 			params.Looks = uint32(min(max(float64(s.Asked)/perLook, 64), maxLooks))
-			s.Ran, s.Err = p.spinFor(params, s.Asked)
+			s.Ran, s.Err = p.spin(params)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -50,22 +50,6 @@ func WatchdogProbe(ctx context.Context, d gpu.Device, longest time.Duration) ([]
 		return nil
 	})
 	return spins, err
-}
-
-// spinFor waits longer than gpu.CommandTimeout if the kernel is meant to run longer.
-func (p *probe) spinFor(params probeParams, asked time.Duration) (time.Duration, error) {
-	start := time.Now()
-	e, err := p.commit(&params)
-	if err != nil {
-		return 0, err
-	}
-	for {
-		err := e.Wait(p.ctx)
-		ran := time.Since(start)
-		if !errors.Is(err, gpu.ErrTimeout) || ran > 3*asked {
-			return ran, err
-		}
-	}
 }
 
 // SpinTable is what WatchdogProbe found, as a table.
