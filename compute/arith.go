@@ -3,8 +3,6 @@ package compute
 import (
 	"context"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 	"github.com/broadhead-go/broadhead/msl"
 )
@@ -67,30 +65,6 @@ var arithOps = []op{
 			loop(cpu.DivChecked[uint8]), loop(cpu.DivChecked[uint16]), loop(cpu.DivChecked[uint32]), loop(cpu.DivChecked[uint64]),
 		).and(loop(cpu.DivChecked[float32]), loop(cpu.DivChecked[float64])),
 	},
-	{
-		name: "bit_wise_xor", arity: 2, types: integerTypes, gpu: msl.Expr{Value: "a ^ b"}, cross: crossMap, long: true,
-		cpu: integers(
-			loop(xor[int8]), loop(xor[int16]), loop(xor[int32]), loop(xor[int64]),
-			loop(xor[uint8]), loop(xor[uint16]), loop(xor[uint32]), loop(xor[uint64]),
-		),
-	},
-}
-
-func xor[T cpu.Integer](out, a, b []T) cpu.Status {
-	for i := range out {
-		out[i] = a[i] ^ b[i]
-	}
-	return 0
-}
-
-// integerTypes: integers, in their common type.
-func integerTypes(in []arrow.DataType) (*plan, error) {
-	a, b := bareTypes(in)
-	if !arrow.IsInteger(a.ID()) || !arrow.IsInteger(b.ID()) {
-		return nil, errNoKernel
-	}
-	t := commonNumeric(a, b)
-	return samePlan(in, t, t)
 }
 
 func arithmetic(ctx context.Context, name string, opts ArithmeticOptions, left, right Datum) (Datum, error) {

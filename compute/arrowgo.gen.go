@@ -223,36 +223,10 @@ var (
 	WithAllocator = ac.WithAllocator
 )
 
-// AbsoluteValue returns the AbsoluteValue for each element in the input
-// argument.
-func AbsoluteValue(ctx context.Context, opts ArithmeticOptions, input Datum) (Datum, error) {
-	return ac.AbsoluteValue(ctx, opts, input)
-}
-
-// Acos is arrow-go's compute.Acos.
-func Acos(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Acos(ctx, opts, arg)
-}
-
 // And constructs a tree of calls to and_kleene for boolean And logic taking an
 // arbitrary number of values.
 func And(lhs Expression, rhs Expression, ops ...Expression) Expression {
 	return ac.And(lhs, rhs, ops...)
-}
-
-// Asin is arrow-go's compute.Asin.
-func Asin(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Asin(ctx, opts, arg)
-}
-
-// Atan is arrow-go's compute.Atan.
-func Atan(ctx context.Context, arg Datum) (Datum, error) {
-	return ac.Atan(ctx, arg)
-}
-
-// Atan2 is arrow-go's compute.Atan2.
-func Atan2(ctx context.Context, x Datum, y Datum) (Datum, error) {
-	return ac.Atan2(ctx, x, y)
 }
 
 // Binary is arrow-go's compute.Binary.
@@ -289,11 +263,6 @@ func CastStruct(ctx *exec.KernelCtx, batch *exec.ExecSpan, out *exec.ExecResult)
 // CeilTemporal is arrow-go's compute.CeilTemporal.
 func CeilTemporal(ctx context.Context, opts RoundTemporalOptions, arg Datum) (Datum, error) {
 	return ac.CeilTemporal(ctx, opts, arg)
-}
-
-// Cos is arrow-go's compute.Cos.
-func Cos(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Cos(ctx, opts, arg)
 }
 
 // DatumIsValue returns true if the datum passed is a Scalar, Array or
@@ -417,37 +386,6 @@ func ListElement(ctx context.Context, lists Datum, index Datum) (Datum, error) {
 	return ac.ListElement(ctx, lists, index)
 }
 
-// Ln is arrow-go's compute.Ln.
-func Ln(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Ln(ctx, opts, arg)
-}
-
-// Log10 is arrow-go's compute.Log10.
-func Log10(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Log10(ctx, opts, arg)
-}
-
-// Log1p is arrow-go's compute.Log1p.
-func Log1p(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Log1p(ctx, opts, arg)
-}
-
-// Log2 is arrow-go's compute.Log2.
-func Log2(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Log2(ctx, opts, arg)
-}
-
-// Logb is arrow-go's compute.Logb.
-func Logb(ctx context.Context, opts ArithmeticOptions, x Datum, base Datum) (Datum, error) {
-	return ac.Logb(ctx, opts, x, base)
-}
-
-// Negate returns a result containing the negation of each element in the input
-// argument.
-func Negate(ctx context.Context, opts ArithmeticOptions, input Datum) (Datum, error) {
-	return ac.Negate(ctx, opts, input)
-}
-
 // NewCall constructs an expression that represents a specific function call
 // with the given arguments and options.
 func NewCall(name string, args []Expression, opts FunctionOptions) Expression {
@@ -548,11 +486,6 @@ func Or(lhs Expression, rhs Expression, ops ...Expression) Expression {
 	return ac.Or(lhs, rhs, ops...)
 }
 
-// Power returns base**exp for each element in the input arrays.
-func Power(ctx context.Context, opts ArithmeticOptions, base Datum, exp Datum) (Datum, error) {
-	return ac.Power(ctx, opts, base, exp)
-}
-
 // Project is shorthand for `make_struct` to produce a record batch output from
 // a group of expressions.
 func Project(values []Expression, names []string) Expression {
@@ -615,19 +548,9 @@ func RegisterVectorSort(reg FunctionRegistry) {
 	ac.RegisterVectorSort(reg)
 }
 
-// Round is arrow-go's compute.Round.
-func Round(ctx context.Context, opts RoundOptions, arg Datum) (Datum, error) {
-	return ac.Round(ctx, opts, arg)
-}
-
 // RoundTemporal is arrow-go's compute.RoundTemporal.
 func RoundTemporal(ctx context.Context, opts RoundTemporalOptions, arg Datum) (Datum, error) {
 	return ac.RoundTemporal(ctx, opts, arg)
-}
-
-// RoundToMultiple is arrow-go's compute.RoundToMultiple.
-func RoundToMultiple(ctx context.Context, opts RoundToMultipleOptions, arg Datum) (Datum, error) {
-	return ac.RoundToMultiple(ctx, opts, arg)
 }
 
 // RunEndDecode is arrow-go's compute.RunEndDecode.
@@ -669,35 +592,6 @@ func SerializeOptions(opts FunctionOptions, mem memory.Allocator) (*memory.Buffe
 // SetExecCtx returns a new child context containing the passed in ExecCtx
 func SetExecCtx(ctx context.Context, e ExecCtx) context.Context {
 	return ac.SetExecCtx(ctx, e)
-}
-
-// ShiftLeft only accepts integral types and shifts each element of the first
-// argument to the left by the value of the corresponding element in the second
-// argument.
-func ShiftLeft(ctx context.Context, opts ArithmeticOptions, lhs Datum, rhs Datum) (Datum, error) {
-	return ac.ShiftLeft(ctx, opts, lhs, rhs)
-}
-
-// ShiftRight only accepts integral types and shifts each element of the first
-// argument to the right by the value of the corresponding element in the second
-// argument.
-func ShiftRight(ctx context.Context, opts ArithmeticOptions, lhs Datum, rhs Datum) (Datum, error) {
-	return ac.ShiftRight(ctx, opts, lhs, rhs)
-}
-
-// Sign returns -1, 0, or 1 depending on the sign of each element in the input.
-func Sign(ctx context.Context, input Datum) (Datum, error) {
-	return ac.Sign(ctx, input)
-}
-
-// Sin is arrow-go's compute.Sin.
-func Sin(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Sin(ctx, opts, arg)
-}
-
-// Tan is arrow-go's compute.Tan.
-func Tan(ctx context.Context, opts ArithmeticOptions, arg Datum) (Datum, error) {
-	return ac.Tan(ctx, opts, arg)
 }
 
 // Ternary is arrow-go's compute.Ternary.

@@ -19,6 +19,33 @@ func loop[T cpu.Number](f func(out, a, b []T) cpu.Status) blockKernel {
 	}
 }
 
+// unary is a kernel of one value.
+func unary[R, T cpu.Number](f func(out []R, a []T) cpu.Status) blockKernel {
+	return func(b *block) cpu.Status {
+		return f(view[R](b.out, b.n), view[T](b.in[0].values, b.n))
+	}
+}
+
+// floats are the kernels of a function of one float.
+func floats(f func(float64) float64) blockKernels {
+	return blockKernels{}.and(unary(cpu.Map[float32](f)), unary(cpu.Map[float64](f)))
+}
+
+// floatsChecked are floats where domain tells what is wrong with a value.
+func floatsChecked(f func(float64) float64, domain func(float64) cpu.Status) blockKernels {
+	return blockKernels{}.and(unary(cpu.MapChecked[float32](f, domain)), unary(cpu.MapChecked[float64](f, domain)))
+}
+
+// floats2 are the kernels of a function of two floats.
+func floats2(f func(a, b float64) float64) blockKernels {
+	return blockKernels{}.and(loop(cpu.Map2[float32](f)), loop(cpu.Map2[float64](f)))
+}
+
+// floats2Checked are floats2 where domain tells what is wrong with two values.
+func floats2Checked(f func(a, b float64) float64, domain func(a, b float64) cpu.Status) blockKernels {
+	return blockKernels{}.and(loop(cpu.Map2Checked[float32](f, domain)), loop(cpu.Map2Checked[float64](f, domain)))
+}
+
 // predicate is a comparison, given by its form for 64 rows and done for a whole block at once.
 func predicate[T cpu.Number](f func(a, b []T) uint64) blockKernel {
 	c := cpu.ComparisonOf(f)

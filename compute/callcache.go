@@ -25,6 +25,7 @@ type optionsKey struct {
 	nanIsNull bool
 	to        arrow.Type // of a cast
 	forgives  uint8
+	digits    int64
 }
 
 // optionsKind is the type of options; none were given where it is 0.
@@ -37,6 +38,7 @@ const (
 	takeKind
 	nullKind
 	castKind
+	roundKind
 )
 
 // keyOfOptions is the key of options, if they are the engine's.
@@ -67,6 +69,10 @@ func keyOfOptions(opts FunctionOptions) (optionsKey, bool) {
 	case *CastOptions:
 		if o != nil && o.ToType != nil && castable(o.ToType) {
 			return optionsKey{kind: castKind, to: o.ToType.ID(), forgives: uint8(btoi(o.AllowIntOverflow) | btoi(o.AllowFloatTruncate)<<1)}, true
+		}
+	case *RoundOptions:
+		if o != nil {
+			return optionsKey{kind: roundKind, digits: o.NDigits, mode: uint8(o.Mode)}, true
 		}
 	}
 	return optionsKey{}, false

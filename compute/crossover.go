@@ -198,7 +198,7 @@ func Crossovers(dev gpu.Info) []Crossover {
 			out = append(out, Crossover{Function: name, Width: widths[in], Place: p, Rows: rows, From: from})
 		}
 	}
-	for _, t := range [][]op{arithOps, compareOps, logicOps, nullOps} {
+	for _, t := range tables {
 		for i := range t {
 			add(t[i].name, t[i].cross)
 		}

@@ -110,7 +110,11 @@ func (f *function) noKernel(in []arrow.DataType) error {
 }
 
 func (f *function) checkArity(n int) error {
-	if n != f.arity.NArgs {
+	switch {
+	case f.arity.IsVarArgs && n >= f.arity.NArgs:
+	case f.arity.IsVarArgs:
+		return fmt.Errorf("%w: function '%s' accepts %d arguments or more but %d passed", arrow.ErrInvalid, f.name, f.arity.NArgs, n)
+	case n != f.arity.NArgs:
 		return fmt.Errorf("%w: function '%s' accepts %d arguments but %d passed", arrow.ErrInvalid, f.name, f.arity.NArgs, n)
 	}
 	return nil

@@ -18,12 +18,18 @@ func Kernels() []msl.Key {
 			keys = append(keys, k)
 		}
 	}
-	for _, table := range [][]op{arithOps, compareOps, logicOps, nullOps} {
+	for _, table := range tables {
 		for i := range table {
 			o := &table[i]
 			for t := msl.Bool; t <= msl.F64 && o.gpu.Value != ""; t++ {
-				in := []arrow.DataType{plainTypes[t], plainTypes[t]}
-				p, err := o.types(in[:o.arity])
+				in := make([]arrow.DataType, o.arity)
+				for k := range in {
+					in[k] = plainTypes[t]
+					if f := o.gpu.Fixed[k]; f != msl.NoType {
+						in[k] = plainTypes[f]
+					}
+				}
+				p, err := o.types(in)
 				if err == nil && o.cpu[p.in] != nil {
 					add(o, p)
 				}

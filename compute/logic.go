@@ -51,7 +51,7 @@ var logicOps = []op{
 // nullOps look at validity and NaN.
 var nullOps = []op{
 	{
-		name: "is_null", arity: 1, types: anyTypes, nulls: never, gpu: msl.Expr{Value: "!a", Valid: "true"}, cross: crossBits,
+		name: "is_null", variant: nullVariant, arity: 1, types: anyTypes, nulls: never, gpu: msl.Expr{Value: "!a", Valid: "true"}, cross: crossBits,
 		cpu: word(func(a, _ uint64) uint64 { return ^a }),
 	},
 	{
@@ -75,6 +75,27 @@ var nullOps = []op{
 		cpu: integers(noNaN, noNaN, noNaN, noNaN, noNaN, noNaN, noNaN, noNaN).
 			and(test(cpu.IsNaN[float32], asIs), test(cpu.IsNaN[float64], asIs)),
 	},
+	{
+		name: "is_inf", doc: FunctionDoc{Summary: "Whether a row is infinite, null for null", ArgNames: []string{"values"}},
+		arity: 1, types: nanTypes, cross: crossCompare, gpu: msl.Expr{Value: "is_inf(a)"},
+		cpu: integers(noNaN, noNaN, noNaN, noNaN, noNaN, noNaN, noNaN, noNaN).
+			and(test(cpu.IsInf[float32], asIs), test(cpu.IsInf[float64], asIs)),
+	},
+	{
+		name: "is_finite", doc: FunctionDoc{Summary: "Whether a row is finite, null for null", ArgNames: []string{"values"}},
+		arity: 1, types: nanTypes, cross: crossCompare, gpu: msl.Expr{Value: "is_finite(a)"},
+		cpu: integers(allFinite, allFinite, allFinite, allFinite, allFinite, allFinite, allFinite, allFinite).
+			and(test(cpu.IsFinite[float32], asIs), test(cpu.IsFinite[float64], asIs)),
+	},
+}
+
+// nullVariant counts NaN as null where the options say so.
+func nullVariant(opts FunctionOptions, in []arrow.DataType) (string, error) {
+	n, err := optionsOf("is_null", opts, func() *NullOptions { return &NullOptions{} })
+	if err == nil && n.NanIsNull && isFloat(storage(in[0])) {
+		return "is_null_or_nan", nil
+	}
+	return "is_null", err
 }
 
 func orNull(v, va uint64) uint64   { return v | ^va }
@@ -83,6 +104,13 @@ func asIs(v, _ uint64) uint64      { return v }
 
 func noNaN(b *block) cpu.Status {
 	clear(b.ow[:(b.n+63)/64])
+	return 0
+}
+
+func allFinite(b *block) cpu.Status {
+	for i := range (b.n + 63) / 64 {
+		b.ow[i] = ^uint64(0)
+	}
 	return 0
 }
 

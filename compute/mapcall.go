@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,43 +17,86 @@ import (
 
 // function makes an element-wise op a function.
 func (o *op) function() *function {
+	arity := Arity{NArgs: o.arity}
+	if o.more {
+		arity = ac.VarArgs(1)
+	}
 	return &function{
-		kind: ac.FuncScalar, arity: Arity{NArgs: o.arity}, doc: o.doc, elementWise: true,
-		resolve: func(opts FunctionOptions, in []arrow.DataType) (*call, error) {
-			if o.name == "is_null" {
-				return o.resolveIsNull(opts, in)
-			}
-			if err := noOptions(o.name, opts); err != nil {
-				return nil, err
-			}
-			return o.resolve(in)
-		},
+		kind: ac.FuncScalar, arity: arity, doc: o.doc, elementWise: true,
+		resolve: o.resolveWith,
 	}
 }
 
-// resolveIsNull counts NaN as null where the options say so.
-func (o *op) resolveIsNull(opts FunctionOptions, in []arrow.DataType) (*call, error) {
-	n, err := optionsOf("is_null", opts, func() *NullOptions { return &NullOptions{} })
+// resolveWith resolves a call with options.
+func (o *op) resolveWith(opts FunctionOptions, in []arrow.DataType) (*call, error) {
+	if o.variant != nil {
+		name, err := o.variant(opts, in)
+		if err != nil {
+			return nil, err
+		}
+		return opNamed(name).resolve(nil, in)
+	}
+	if o.options == nil {
+		if err := noOptions(o.name, opts); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(in) < o.arity:
+		return o.same(in[0]), nil
+	case len(in) > maxArgs:
+		return o.inParts(in)
+	}
+	c, err := o.resolve(opts, in)
+	if errors.Is(err, errNoKernel) && o.any != nil {
+		return o.any(o, in)
+	}
+	return c, err
+}
+
+// same gives back the only argument of a function that takes more.
+func (o *op) same(t arrow.DataType) *call {
+	return &call{
+		out: t, nulls: o.mayBeNull, cross: o.cross, noGPU: "there is nothing to compute",
+		cpu: func(_ context.Context, args []Datum) (Datum, error) { return retained(args[0]) },
+	}
+}
+
+// inParts calls the function with the first arguments, then with that result and the others.
+func (o *op) inParts(in []arrow.DataType) (*call, error) {
+	first, err := o.resolveWith(nil, in[:maxArgs])
 	if err != nil {
 		return nil, err
 	}
-	if n.NanIsNull && isFloat(storage(in[0])) {
-		for i := range nullOps {
-			if nullOps[i].name == "is_null_or_nan" {
-				return nullOps[i].resolve(in)
-			}
-		}
+	rest, err := o.resolveWith(nil, append([]arrow.DataType{first.out}, in[maxArgs:]...))
+	if err != nil {
+		return nil, err
 	}
-	return o.resolve(in)
+	return &call{
+		out: rest.out, nulls: o.mayBeNull, cross: o.cross, noGPU: fmt.Sprintf("a device takes %d arguments at most", maxArgs),
+		cpu: func(ctx context.Context, args []Datum) (Datum, error) {
+			before, err := first.onCPU(ctx, args[:maxArgs])
+			if err != nil {
+				return nil, err
+			}
+			defer before.Release()
+			return rest.onCPU(ctx, append([]Datum{before}, args[maxArgs:]...))
+		},
+	}, nil
 }
 
-func (o *op) resolve(in []arrow.DataType) (*call, error) {
+func (o *op) resolve(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	if c := resolveStrings(o.name, in); c != nil {
 		return c, nil
 	}
 	p, err := o.types(in)
 	if err != nil {
 		return nil, err
+	}
+	if o.options != nil {
+		if err := o.options(opts, p); err != nil {
+			return nil, err
+		}
 	}
 	if o.cpu[p.in] == nil {
 		return nil, errNoKernel
@@ -61,10 +105,10 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 		casts: p.casts, rounds: p.rounds, out: p.out, in: p.in, cross: o.cross,
 		admit: admitKey{op: o.name, in: p.in, out: p.result(), validity: p.validity},
 		nulls: o.mayBeNull,
-		cpu:   func(ctx context.Context, args []Datum) (Datum, error) { return o.execute(ctx, p, args) },
+		cpu:   func(ctx context.Context, args []Datum) (Datum, error) { return o.fold(ctx, p, args) },
 	}
-	for i := range o.inputs(p) {
-		c.ins[i] = o.typeOf(p, i)
+	for i := range max(o.inputs(p), len(in)) {
+		c.ins[i] = o.typeOf(p, min(i, o.inputs(p)-1))
 	}
 	if p.narrow != nil {
 		c.out = p.narrow
@@ -84,7 +128,7 @@ func (o *op) resolve(in []arrow.DataType) (*call, error) {
 			if err != nil {
 				return nil, err
 			}
-			return o.record(r, p, args)
+			return o.foldOn(r, p, args)
 		}
 		if plain := len(p.bound) == 0 && c.dicts == ([maxArgs]msl.Type{}) && len(p.casts[0])+len(p.casts[1]) == 0; plain {
 			c.work = workerCall{op: workerOps[o.name], typ: p.in, out: p.out}
@@ -110,6 +154,28 @@ func typeList(in []arrow.DataType) string {
 		s += " with " + t.String()
 	}
 	return s
+}
+
+// fold runs the op on the CPU, over and over where there are more arguments than inputs.
+func (o *op) fold(ctx context.Context, p *plan, args []Datum) (Datum, error) {
+	if len(args) <= o.arity {
+		return o.execute(ctx, p, args)
+	}
+	if _, _, release, err := runsOfArgs(args); err != nil {
+		return nil, err
+	} else {
+		release()
+	}
+	out, err := o.execute(ctx, p, args[:2])
+	for _, next := range args[2:] {
+		if err != nil {
+			return nil, err
+		}
+		before := out
+		out, err = o.execute(ctx, p, []Datum{before, next})
+		before.Release()
+	}
+	return out, err
 }
 
 // execute runs the op on the CPU.

@@ -76,12 +76,41 @@ func (m *mapper) parallel(ctx context.Context, workers int) {
 	m.status = cpu.Status(status.Load())
 }
 
-// statusError is the error of a checked op, with arrow-go's words.
+// faults are the errors of checked ops with arrow-go's words, and their bits on the CPU and on devices. Of several the
+// first is reported.
+var faults = []struct {
+	cpu  cpu.Status
+	gpu  uint32
+	what string
+}{
+	{cpu.DivideByZero, msl.ErrDivideByZero, "divide by zero"},
+	{cpu.NegativeRoot, msl.ErrNegativeRoot, "square root of negative number"},
+	{cpu.ShiftAmount, msl.ErrShift, "shift amount must be >= 0 and less than precision of type"},
+	{cpu.NegativePower, 0, "integers to negative integer powers are not allowed"},
+	{cpu.OutOfDomain, 0, "domain error"},
+	{cpu.LogOfZero, 0, "logarithm of zero"},
+	{cpu.LogOfNegative, 0, "logarithm of negative number"},
+	{cpu.Overflow, msl.ErrOverflow, "overflow"},
+}
+
+// statusError is the error of a checked op.
 func statusError(st cpu.Status) error {
-	if st&cpu.DivideByZero != 0 {
-		return fmt.Errorf("%w: divide by zero", arrow.ErrInvalid)
+	for _, f := range faults {
+		if st&f.cpu != 0 {
+			return fmt.Errorf("%w: %s", arrow.ErrInvalid, f.what)
+		}
 	}
-	return fmt.Errorf("%w: overflow", arrow.ErrInvalid)
+	panic("compute: a status without a meaning") // the table above has every status
+}
+
+// deviceError is the error that a device's error word means.
+func deviceError(word uint32) error {
+	for _, f := range faults {
+		if word&f.gpu != 0 {
+			return fmt.Errorf("%w: %s", arrow.ErrInvalid, f.what)
+		}
+	}
+	return fmt.Errorf("%w: index out of bounds", arrow.ErrIndex)
 }
 
 // mapper is the state of one run.
@@ -185,6 +214,7 @@ func (m *mapper) blocks(start, end int) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	b := &s.block
+	b.nulls = m.outValid != nil
 	outBits := m.result == msl.Bool
 	for i := range m.args {
 		c := &m.run.cols[i]

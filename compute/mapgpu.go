@@ -4,6 +4,19 @@ import (
 	"github.com/broadhead-go/broadhead/msl"
 )
 
+// foldOn records the op, over and over where there are more arguments than inputs.
+func (o *op) foldOn(r *recorder, p *plan, args []*value) (*value, error) {
+	n := o.inputs(p)
+	out, err := o.record(r, p, args[:n])
+	for _, next := range args[n:] {
+		if err != nil {
+			return nil, err
+		}
+		out, err = o.record(r, p, []*value{out, next})
+	}
+	return out, err
+}
+
 // record records the op over device values.
 func (o *op) record(r *recorder, p *plan, args []*value) (*value, error) {
 	runs, f, err := alignParts(args)

@@ -25,6 +25,29 @@ type op struct {
 	// Bool.
 	long bool
 	doc  ac.FunctionDoc
+	// options changes the plan by the call's options; nil: there are none.
+	options func(opts FunctionOptions, p *plan) error
+	// variant names the op that the options choose, if another; nil: always this one.
+	variant func(opts FunctionOptions, in []arrow.DataType) (string, error)
+	// more: the function takes one argument or more, and does with the first two what it does then with the third.
+	more bool
+	// any resolves calls for whose types there is no kernel; nil: arrow-go answers them, if it can.
+	any func(o *op, in []arrow.DataType) (*call, error)
+}
+
+// tables hold every element-wise function.
+var tables = [][]op{arithOps, bitOps, signOps, mathOps, roundOps, compareOps, logicOps, nullOps, chooseOps}
+
+// opNamed is the row of a function.
+func opNamed(name string) *op {
+	for _, t := range tables {
+		for i := range t {
+			if t[i].name == name {
+				return &t[i]
+			}
+		}
+	}
+	return nil
 }
 
 // typeRule says how a function computes over inputs of the given types. errNoKernel hands the call to arrow-go.
@@ -39,13 +62,19 @@ type plan struct {
 	bound []scalar.Scalar // inputs of the kernel after the arguments, which options decide
 	// validity makes the input's validity bitmap its values, of type Bool without nulls.
 	validity bool
+	raw      bool           // the result is of the kernel's input type in memory, whatever out says
 	rounds   bool           // casts to float64 may round
 	limit    int64          // results must lie in [0, limit); 0: no limit
 	narrow   arrow.DataType // cast to this type at last; nil: none
 }
 
 // result is the element type that the kernel writes.
-func (p *plan) result() msl.Type { return storage(p.out) }
+func (p *plan) result() msl.Type {
+	if p.raw {
+		return p.in
+	}
+	return storage(p.out)
+}
 
 // nullRule says where the result is null.
 type nullRule uint8
@@ -84,6 +113,8 @@ type block struct {
 	out []byte   // values of a typed result
 	ow  []uint64 // values of a Bool result
 	ov  []uint64 // validity, written by kernels of rule computed
+	// nulls: somebody reads ov
+	nulls bool
 }
 
 // operand is the rows of one input: typed kernels use values as a slice of their type, kernels over bits use words of

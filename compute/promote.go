@@ -174,7 +174,7 @@ func nanTypes(in []arrow.DataType) (*plan, error) {
 	case t.ID() == arrow.NULL:
 		p.in, p.casts[0] = msl.F64, []arrow.DataType{arrow.PrimitiveTypes.Float64}
 	case !isNumeric(t) && t.ID() != arrow.DURATION:
-		return nil, fmt.Errorf("%w: function 'is_nan' has no kernel matching input types (%s)", arrow.ErrNotImplemented, t)
+		return nil, errNoKernel
 	}
 	return p, nil
 }

@@ -270,12 +270,8 @@ func (r *recorder) check() error {
 		case w == 0:
 		case f.misfit:
 			return &callError{f.function, errMisfit}
-		case w&msl.ErrDivideByZero != 0:
-			return &callError{f.function, fmt.Errorf("%w: divide by zero", arrow.ErrInvalid)}
-		case w&msl.ErrOverflow != 0:
-			return &callError{f.function, fmt.Errorf("%w: overflow", arrow.ErrInvalid)}
 		default:
-			return &callError{f.function, fmt.Errorf("%w: index out of bounds", arrow.ErrIndex)}
+			return &callError{f.function, deviceError(w)}
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func buildFunctions() (own, arrowgo map[string]ac.Function) {
 			own[name] = &g
 		}
 	}
-	for _, table := range [][]op{arithOps, compareOps, logicOps, nullOps} {
+	for _, table := range tables {
 		for i := range table {
 			o := &table[i]
 			msl.Define(o.name, o.gpu)

@@ -88,35 +88,82 @@ func oneRun(cols [maxInputs]column, forms [maxInputs]form, args int) (run, form,
 	return r, f, nil
 }
 
-// alignRuns cuts arguments into runs at every chunk border of any of them. Scalars serve every run. Arguments of
-// different lengths are an error.
+// alignRuns cuts inputs into runs at every chunk border of any of them. Scalars serve every run. Inputs of different
+// lengths are an error.
 func alignRuns(args [][]column, forms []form) ([]run, form, error) {
-	out, total := formScalar, -1
+	lengths := make([][]int, len(args))
 	for i, cols := range args {
+		for _, c := range cols {
+			lengths[i] = append(lengths[i], c.n)
+		}
+	}
+	cuts, f, err := alignLengths(lengths, forms)
+	if err != nil {
+		return nil, f, err
+	}
+	runs := make([]run, len(cuts))
+	chunk, row := make([]int, len(args)), make([]int, len(args))
+	for k, n := range cuts {
+		runs[k].n = n
+		for i, cols := range args {
+			if forms[i] == formScalar || f != formChunked {
+				runs[k].cols[i] = cols[0]
+				continue
+			}
+			for row[i] == cols[chunk[i]].n {
+				chunk[i]++
+				row[i] = 0
+			}
+			runs[k].cols[i] = cols[chunk[i]].slice(row[i], n)
+			row[i] += n
+		}
+	}
+	return runs, f, nil
+}
+
+// alignLengths is alignRuns for the lengths of chunks alone.
+func alignLengths(args [][]int, forms []form) (runs []int, f form, err error) {
+	total := -1
+	for i, chunks := range args {
 		if forms[i] == formScalar {
 			continue
 		}
-		out = max(out, forms[i])
+		f = max(f, forms[i])
 		n := 0
-		for _, c := range cols {
-			n += c.n
+		for _, c := range chunks {
+			n += c
 		}
 		if total >= 0 && n != total {
-			return nil, out, lengthError(total, n)
+			return nil, f, lengthError(total, n)
 		}
 		total = n
 	}
 	if total < 0 {
 		total = 1
 	}
-	if out != formChunked {
-		r := run{n: total}
-		for i := range args {
-			r.cols[i] = args[i][0]
-		}
-		return []run{r}, out, nil
+	if f != formChunked {
+		return []int{total}, f, nil
 	}
-	return cutRuns(args, forms, total), out, nil
+	chunk, row := make([]int, len(args)), make([]int, len(args))
+	for done := 0; done < total; {
+		n := total - done
+		for i, chunks := range args {
+			if forms[i] == formScalar {
+				continue
+			}
+			for row[i] == chunks[chunk[i]] {
+				chunk[i]++
+				row[i] = 0
+			}
+			n = min(n, chunks[chunk[i]]-row[i])
+		}
+		for i := range args {
+			row[i] += n
+		}
+		runs = append(runs, n)
+		done += n
+	}
+	return runs, f, nil
 }
 
 func lengthError(a, b int) error {
@@ -125,32 +172,3 @@ func lengthError(a, b int) error {
 
 // errUnaligned says that only the device knows whether two lengths are equal: the call goes to the CPU.
 var errUnaligned = errors.New("lengths that only the device knows do not match")
-
-func cutRuns(args [][]column, forms []form, total int) []run {
-	var runs []run
-	chunk, row := make([]int, len(args)), make([]int, len(args))
-	for done := 0; done < total; {
-		r := run{n: total - done}
-		for i, cols := range args {
-			if forms[i] == formScalar {
-				continue
-			}
-			for row[i] == cols[chunk[i]].n {
-				chunk[i]++
-				row[i] = 0
-			}
-			r.n = min(r.n, cols[chunk[i]].n-row[i])
-		}
-		for i, cols := range args {
-			if forms[i] == formScalar {
-				r.cols[i] = cols[0]
-				continue
-			}
-			r.cols[i] = cols[chunk[i]].slice(row[i], r.n)
-			row[i] += r.n
-		}
-		runs = append(runs, r)
-		done += r.n
-	}
-	return runs
-}

@@ -62,47 +62,64 @@ func callArrow(ctx context.Context, f Function, opts FunctionOptions, args []Dat
 
 // passChunks passes one array a run of rows where an argument has chunks.
 func (f *function) passChunks(ctx context.Context, opts FunctionOptions, args []Datum) (Datum, error) {
-	lengths, forms := make([][]column, len(args)), make([]form, len(args))
-	for i, a := range args {
-		forms[i], _ = formOf(a)
-		for _, c := range chunksOf(a) {
-			lengths[i] = append(lengths[i], column{n: c.Len(), stride: 1})
-		}
-		if forms[i] == formScalar {
-			lengths[i] = []column{{n: 1}}
-		}
-	}
-	runs, result, err := alignRuns(lengths, forms)
+	runs, result, release, err := runsOfArgs(args)
 	if err != nil || result != formChunked || len(runs) == 0 {
 		return f.passWhole(ctx, opts, args)
 	}
+	defer release()
 	out := make([]arrow.Array, 0, len(runs))
 	defer func() {
 		for _, c := range out {
 			c.Release()
 		}
 	}()
-	row := 0
 	for _, r := range runs {
-		part := make([]Datum, len(args))
-		for i, a := range args {
-			if forms[i] == formScalar {
-				part[i] = a
-				continue
-			}
-			slice := rowsFrom(a, row, r.n)
-			defer slice.Release()
-			part[i] = slice
-		}
-		d, err := f.passWhole(ctx, opts, part)
+		d, err := f.passWhole(ctx, opts, r.args)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, d.(*ac.ArrayDatum).MakeArray())
 		d.Release()
-		row += r.n
 	}
 	return &ac.ChunkedDatum{Value: arrow.NewChunked(out[0].DataType(), out)}, nil
+}
+
+// argRun is a run of n rows of some arguments, each an array or a scalar.
+type argRun struct {
+	args []Datum
+	n    int
+}
+
+// runsOfArgs cuts arguments at every chunk border of any of them.
+func runsOfArgs(args []Datum) (out []argRun, f form, release func(), err error) {
+	lengths, forms := make([][]int, len(args)), make([]form, len(args))
+	for i, a := range args {
+		forms[i], _ = formOf(a)
+		for _, c := range chunksOf(a) {
+			lengths[i] = append(lengths[i], c.Len())
+		}
+	}
+	runs, f, err := alignLengths(lengths, forms)
+	if err != nil {
+		return nil, f, nil, err
+	}
+	if f != formChunked {
+		return []argRun{{args, runs[0]}}, f, func() {}, nil
+	}
+	var owned []Datum
+	row := 0
+	for _, n := range runs {
+		part := make([]Datum, len(args))
+		for i, a := range args {
+			if part[i] = a; forms[i] != formScalar {
+				part[i] = rowsFrom(a, row, n)
+				owned = append(owned, part[i])
+			}
+		}
+		out = append(out, argRun{part, n})
+		row += n
+	}
+	return out, f, func() { releaseAll(owned) }, nil
 }
 
 // rowsFrom is rows [row, row+n) of an array or of chunks, which lie in one chunk.

@@ -11,7 +11,10 @@ var (
 		"add", "add_unchecked", "sub", "sub_unchecked", "multiply", "multiply_unchecked", "divide", "divide_unchecked",
 		"equal", "not_equal", "greater", "greater_equal", "less", "less_equal",
 		"and", "or", "xor", "and_not", "and_kleene", "or_kleene", "and_not_kleene", "not",
-		"is_null", "is_not_null", "is_nan", "is_nan_propagate",
+		"is_null", "is_not_null", "is_nan", "is_nan_propagate", "is_inf", "is_finite",
+		"bit_wise_and", "bit_wise_or", "bit_wise_not", "shift_left", "shift_left_unchecked", "shift_right", "shift_right_unchecked",
+		"abs", "abs_unchecked", "negate", "negate_unchecked", "sign", "sqrt", "sqrt_unchecked", "power", "power_unchecked",
+		"floor", "ceil", "trunc", "round", "round_to_multiple", "if_else", "coalesce", "fill_null",
 	}
 	aggregateFunctions = []string{"count", "sum", "mean", "min", "max", "min_max", "any", "all"}
 )

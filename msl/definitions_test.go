@@ -10,11 +10,7 @@ func mapKeys() []msl.Key { return compute.Kernels() }
 
 // unused are functions of the library, and forms of expressions, that package compute has no op for.
 var unused = map[string]msl.Expr{
-	"test_negate":           {Value: "neg_checked(a, bad)", Fails: true},
-	"test_negate_unchecked": {Value: "neg_wrap(a)"},
-	"test_abs":              {Value: "abs_checked(a, bad)", Fails: true},
-	"test_abs_unchecked":    {Value: "abs_wrap(a)"},
-	"test_is_valid":         {Value: "va", Valid: "true"},
+	"test_is_valid": {Value: "va", Valid: "true"},
 }
 
 func init() {

@@ -18,12 +18,16 @@ import (
 //	add_checked, sub_checked, mul_checked(a, b, bad) integers raise overflow; floats are as unchecked
 //	div_checked(a, b, bad)                          by zero raises, floats too
 //	neg_wrap, abs_wrap(a), neg_checked, abs_checked(a, bad)
+//	sign_of(a)                                      -1, 0, 1: char of integers, NaN of NaN
 //	is_nan(a)                                       false for integers and bool
 //	order_key(a)                                    a ulong that orders like a, -0 below +0
 //	cast_wrap(a), cast_checked(a, bad)              a as the result's type: see casts
 //
+// and on integers & | ^ ~, shift_left, shift_right(a, b), shift_left_checked, shift_right_checked(a, b, bad), on floats
+// is_inf, is_finite, root(a), root_checked(a, bad), integral(a, mode), round_to(a, unit, mode, bad).
+//
 // Files named after a class of types are instantiated for each type. In them T is the type, U the unsigned type of its
-// width, W the unsigned type that sums are made in, P the type of products, MIN the smallest value and sf_ the prefix
+// width, W the unsigned type that sums are made in, P the type of products, MIN the smallest value, BITS the bits of a number without its sign, and sf_ the prefix
 // of the arithmetic on its bit pattern.
 
 //go:embed library/*.metal
@@ -161,7 +165,7 @@ func instantiate(t Type) []chunk {
 	default:
 		list = append(list, lib[info.library]...)
 	}
-	names := map[string]string{"T": info.Value, "U": info.unsigned, "W": info.wide, "P": info.product, "MIN": info.min}
+	names := map[string]string{"T": info.Value, "U": info.unsigned, "W": info.wide, "P": info.product, "MIN": info.min, "BITS": strconv.Itoa(info.bits - btoi(info.Signed))}
 	typed := make([]chunk, len(list))
 	for i, c := range list {
 		typed[i] = chunk{c.name, substitute(c.text, func(word string) string {
@@ -178,4 +182,11 @@ func instantiate(t Type) []chunk {
 		}
 	}
 	return typed
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

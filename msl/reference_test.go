@@ -184,10 +184,10 @@ var references = map[string]func(row) answer{
 		a.value = 1 - a.value
 		return a
 	},
-	"test_negate":           func(r row) answer { return unary(r, true, true) },
-	"test_negate_unchecked": func(r row) answer { return unary(r, false, true) },
-	"test_abs":              func(r row) answer { return unary(r, true, negative(r)) },
-	"test_abs_unchecked":    func(r row) answer { return unary(r, false, negative(r)) },
+	"negate":           func(r row) answer { return unary(r, true, true) },
+	"negate_unchecked": func(r row) answer { return unary(r, false, true) },
+	"abs":              func(r row) answer { return unary(r, true, negative(r)) },
+	"abs_unchecked":    func(r row) answer { return unary(r, false, negative(r)) },
 }
 
 func bitsOf(t msl.Type) int { return 8 * width(t) }

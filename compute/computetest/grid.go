@@ -7,28 +7,28 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// shape says which forms the arguments have.
+// shape says which forms the arguments have; its name is that of the first two.
 type shape struct {
 	name     string
-	forms    [2]Form
-	null     [2]bool // the scalar is null
+	forms    [3]Form
+	null     [3]bool // the scalar is null
 	noChunks bool
 	mismatch bool // the second argument is one row longer
 }
 
 var shapes = []shape{
-	{name: "array-array", forms: [2]Form{Array, Array}},
-	{name: "array-scalar", forms: [2]Form{Array, Scalar}},
-	{name: "scalar-array", forms: [2]Form{Scalar, Array}},
-	{name: "scalar-scalar", forms: [2]Form{Scalar, Scalar}},
-	{name: "array-null", forms: [2]Form{Array, Scalar}, null: [2]bool{false, true}},
-	{name: "null-array", forms: [2]Form{Scalar, Array}, null: [2]bool{true, false}},
-	{name: "chunked-chunked", forms: [2]Form{Chunked, Chunked}},
-	{name: "chunked-array", forms: [2]Form{Chunked, Array}},
-	{name: "array-chunked", forms: [2]Form{Array, Chunked}},
-	{name: "chunked-scalar", forms: [2]Form{Chunked, Scalar}},
-	{name: "nochunks", forms: [2]Form{Chunked, Chunked}, noChunks: true},
-	{name: "mismatch", forms: [2]Form{Array, Array}, mismatch: true},
+	{name: "array-array", forms: [3]Form{Array, Array, Array}},
+	{name: "array-scalar", forms: [3]Form{Array, Scalar, Array}},
+	{name: "scalar-array", forms: [3]Form{Scalar, Array, Array}},
+	{name: "scalar-scalar", forms: [3]Form{Scalar, Scalar, Scalar}},
+	{name: "array-null", forms: [3]Form{Array, Scalar, Scalar}, null: [3]bool{1: true}},
+	{name: "null-array", forms: [3]Form{Scalar, Array, Scalar}, null: [3]bool{0: true}},
+	{name: "chunked-chunked", forms: [3]Form{Chunked, Chunked, Chunked}},
+	{name: "chunked-array", forms: [3]Form{Chunked, Array, Scalar}},
+	{name: "array-chunked", forms: [3]Form{Array, Chunked, Array}},
+	{name: "chunked-scalar", forms: [3]Form{Chunked, Scalar, Array}},
+	{name: "nochunks", forms: [3]Form{Chunked, Chunked, Chunked}, noChunks: true},
+	{name: "mismatch", forms: [3]Form{Array, Array, Array}, mismatch: true},
 }
 
 // nullRatio is the share of nulls in each argument.

@@ -202,6 +202,8 @@ func (c *Case) excuses() []string {
 	case slices.Contains([]string{
 		"is_in", "index_in", "sort_indices", "sort", "unique", "value_counts", "dictionary_encode"}, c.row.Name):
 		out = append(out, "no GPU kernel")
+	case c.row.OnCPU:
+		return append(out, "no GPU kernel", "needs a cast")
 	case c.row.Name == "is_null", c.row.Name == "is_not_null", c.row.Name == "count":
 		out = append(out, "no validity bitmap")
 	case strings.HasPrefix(c.row.Name, "cumulative_"):
@@ -216,6 +218,12 @@ func (c *Case) excuses() []string {
 		out = append(out, "needs a cast", "no kernel of ours")
 	case c.row.Name == "is_nan_propagate" && !isFloat(first), isString(first), isString(last):
 		out = append(out, "no GPU kernel")
+	}
+	if isDictionary(last) && (c.row.Name == "if_else" || c.row.Name == "coalesce" || c.row.Name == "fill_null") {
+		out = append(out, "no GPU kernel") // dictionaries stay what they are
+	}
+	if c.row.Name == "coalesce" && len(c.types) == 1 {
+		out = append(out, "nothing to compute")
 	}
 	if first.ID() == arrow.NULL {
 		out = append(out, "every row is null", "needs a cast")
@@ -263,7 +271,7 @@ func (c *Case) arguments(ctx context.Context, rng *rand.Rand) ([]*Column, []comp
 			if c.takes() && i == 1 && isInteger(typ) && c.flavour != random {
 				v = indexBelow(rng, typ, len(in[0].Rows))
 			}
-			if rng.Float64() >= c.nulls[i] && !c.shape.null[i] {
+			if rng.Float64() >= c.nulls[i%len(c.nulls)] && !c.shape.null[i] {
 				col.Rows[r] = v
 			}
 		}

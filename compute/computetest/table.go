@@ -1,6 +1,8 @@
 package computetest
 
 import (
+	"math"
+	"math/big"
 	"slices"
 	"sync"
 
@@ -17,6 +19,7 @@ type Row struct {
 	// OptionsFor makes options that depend on the type of the first argument, in place of Options.
 	OptionsFor func(t arrow.DataType) []compute.FunctionOptions
 	Oracle     Oracle
+	OnCPU      bool // no device has the function
 }
 
 var (
@@ -42,12 +45,76 @@ var Table = []Row{
 	{Name: "multiply_unchecked", Types: multiplyTypes, Oracle: arithmetic("mul", false)},
 	{Name: "divide", Types: divideTypes, Oracle: arithmetic("div", true)},
 	{Name: "divide_unchecked", Types: divideTypes, Oracle: arithmetic("div", false)},
-	{Name: "bit_wise_xor", Types: twins(integers...), Oracle: each(ofFirst, func(a, b any) (any, error) {
-		if x, ok := a.(int64); ok {
-			return x ^ b.(int64), nil
+	{Name: "bit_wise_and", Types: twins(integers...), Oracle: bits((*big.Int).And)},
+	{Name: "bit_wise_or", Types: twins(integers...), Oracle: bits((*big.Int).Or)},
+	{Name: "bit_wise_xor", Types: twins(integers...), Oracle: bits((*big.Int).Xor)},
+	{Name: "bit_wise_not", Types: ones(integers...), Oracle: bits(func(z, x, _ *big.Int) *big.Int { return z.Not(x) })},
+	{Name: "shift_left", Types: twins(integers...), Oracle: shift((*big.Int).Lsh, true)},
+	{Name: "shift_left_unchecked", Types: twins(integers...), Oracle: shift((*big.Int).Lsh, false)},
+	{Name: "shift_right", Types: twins(integers...), Oracle: shift((*big.Int).Rsh, true)},
+	{Name: "shift_right_unchecked", Types: twins(integers...), Oracle: shift((*big.Int).Rsh, false)},
+
+	{Name: "abs", Types: ones(sizes...), Oracle: sized((*big.Int).Abs, math.Abs, true)},
+	{Name: "abs_unchecked", Types: ones(sizes...), Oracle: sized((*big.Int).Abs, math.Abs, false)},
+	{Name: "negate", Types: ones(sizes...), Oracle: signedOnly(sized((*big.Int).Neg, minus, true))},
+	{Name: "negate_unchecked", Types: ones(sizes...), Oracle: sized((*big.Int).Neg, minus, false)},
+	{Name: "sign", Types: ones(sizes...), Oracle: sign},
+	{Name: "sqrt", Types: reals1, Oracle: real1(math.Sqrt, func(x float64) bool { return x < 0 })},
+	{Name: "sqrt_unchecked", Types: reals1, Oracle: real1(math.Sqrt, nil)},
+
+	{Name: "floor", Types: reals1, Oracle: real1(math.Floor, nil)},
+	{Name: "ceil", Types: reals1, Oracle: real1(math.Ceil, nil)},
+	{Name: "trunc", Types: reals1, Oracle: real1(math.Trunc, nil)},
+	{Name: "round", Types: reals1, Options: roundOptions, Oracle: round},
+	{Name: "round_to_multiple", Types: reals1, Options: multipleOptions, Oracle: round},
+
+	{Name: "sin", OnCPU: true, Types: reals1, Oracle: real1(math.Sin, isInf)},
+	{Name: "sin_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Sin, nil)},
+	{Name: "cos", OnCPU: true, Types: reals1, Oracle: real1(math.Cos, isInf)},
+	{Name: "cos_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Cos, nil)},
+	{Name: "tan", OnCPU: true, Types: reals1, Oracle: real1(math.Tan, isInf)},
+	{Name: "tan_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Tan, nil)},
+	{Name: "asin", OnCPU: true, Types: reals1, Oracle: real1(math.Asin, beyondOne)},
+	{Name: "asin_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Asin, nil)},
+	{Name: "acos", OnCPU: true, Types: reals1, Oracle: real1(math.Acos, beyondOne)},
+	{Name: "acos_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Acos, nil)},
+	{Name: "atan", OnCPU: true, Types: reals1, Oracle: real1(math.Atan, nil)},
+	{Name: "ln", OnCPU: true, Types: reals1, Oracle: real1(naturalLog, notPositive)},
+	{Name: "ln_unchecked", OnCPU: true, Types: reals1, Oracle: real1(naturalLog, nil)},
+	{Name: "log10", OnCPU: true, Types: reals1, Oracle: real1(math.Log10, notPositive)},
+	{Name: "log10_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Log10, nil)},
+	{Name: "log2", OnCPU: true, Types: reals1, Oracle: real1(math.Log2, notPositive)},
+	{Name: "log2_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Log2, nil)},
+	{Name: "log1p", OnCPU: true, Types: reals1, Oracle: real1(math.Log1p, func(x float64) bool { return x <= -1 })},
+	{Name: "log1p_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Log1p, nil)},
+	{Name: "exp", OnCPU: true, Types: reals1, Oracle: real1(math.Exp, nil)},
+	{Name: "expm1", OnCPU: true, Types: reals1, Oracle: real1(math.Expm1, nil)},
+	{Name: "sinh", OnCPU: true, Types: reals1, Oracle: real1(math.Sinh, nil)},
+	{Name: "cosh", OnCPU: true, Types: reals1, Oracle: real1(math.Cosh, nil)},
+	{Name: "tanh", OnCPU: true, Types: reals1, Oracle: real1(math.Tanh, nil)},
+	{Name: "asinh", OnCPU: true, Types: reals1, Oracle: real1(math.Asinh, nil)},
+	{Name: "acosh", OnCPU: true, Types: reals1, Oracle: real1(math.Acosh, func(x float64) bool { return x < 1 })},
+	{Name: "acosh_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Acosh, nil)},
+	{Name: "atanh", OnCPU: true, Types: reals1, Oracle: real1(math.Atanh, func(x float64) bool { return x <= -1 || x >= 1 })},
+	{Name: "atanh_unchecked", OnCPU: true, Types: reals1, Oracle: real1(math.Atanh, nil)},
+	{Name: "atan2", OnCPU: true, Types: reals2, Oracle: real2(math.Atan2, nil)},
+	{Name: "hypot", OnCPU: true, Types: reals2, Oracle: real2(math.Hypot, nil)},
+	{Name: "logb", OnCPU: true, Types: reals2, Oracle: real2(logOver, func(x, base float64) bool { return x <= 0 || base <= 0 })},
+	{Name: "logb_unchecked", OnCPU: true, Types: reals2, Oracle: real2(logOver, nil)},
+	{Name: "power", OnCPU: true, Types: powerTypes, Oracle: power(true)},
+	{Name: "power_unchecked", OnCPU: true, Types: powerTypes, Oracle: power(false)},
+
+	{Name: "if_else", Types: chooseTypes, Oracle: eachRow(toChoose, func(v []any) (any, error) {
+		switch v[0] {
+		case true:
+			return v[1], nil
+		case false:
+			return v[2], nil
 		}
-		return a.(uint64) ^ b.(uint64), nil
+		return nil, nil
 	})},
+	{Name: "coalesce", Types: slices.Concat(coalesceTypes, ones(f64)), Oracle: eachRow(toMeet, firstValid)},
+	{Name: "fill_null", Types: fillTypes, Oracle: eachRow(toFirst, firstValid)},
 
 	{Name: "equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o == 0 }, false)},
 	{Name: "not_equal", Types: compareTypes, Oracle: comparison(func(o int) bool { return o != 0 }, true)},
@@ -75,6 +142,13 @@ var Table = []Row{
 	})},
 	{Name: "is_nan_propagate", Types: ones(slices.Concat(numbers, plain[:1])...), Oracle: each(numbersOnly, func(a, _ any) (any, error) {
 		return isNaN(a), nil
+	})},
+
+	{Name: "is_inf", Types: ones(f32, f64, i32, nullType), Oracle: each(numbersOnly, func(a, _ any) (any, error) {
+		return math.IsInf(number(a), 0), nil
+	})},
+	{Name: "is_finite", Types: ones(f32, f64, u8, nullType), Oracle: each(numbersOnly, func(a, _ any) (any, error) {
+		return !math.IsInf(number(a), 0) && !isNaN(a), nil
 	})},
 
 	{Name: "count", Types: anyTypes, Options: countOptions, Oracle: count},

@@ -114,6 +114,15 @@ func twins(types ...arrow.DataType) []Signature {
 	return out
 }
 
+// behind are signatures with one more argument before the others.
+func behind(first arrow.DataType, list ...Signature) []Signature {
+	out := make([]Signature, len(list))
+	for i, s := range list {
+		out[i] = append(Signature{first}, s...)
+	}
+	return out
+}
+
 // masked are signatures of a filter.
 func masked(types ...arrow.DataType) []Signature {
 	out := make([]Signature, len(types))
@@ -157,6 +166,19 @@ var (
 	compareTypes = slices.Concat(twins(plain...), mixed, []Signature{
 		{tsS, tsNS}, {tsUTC, tsNY}, {tsUTC, tsUS}, {date32, date64}, {date32, tsS}, {time32s, time64ns}, {durS, durNS}, {dictStr, dictStr},
 	}, twins(stringTypes...), mixedStrings)
+	sizes      = slices.Concat(numbers, []arrow.DataType{durS, boolType})
+	reals1     = ones(f32, f64, i32)
+	reals2     = slices.Concat(twins(f32, f64, i8), []Signature{{f32, i64}})
+	powerTypes = slices.Concat(twins(numbers...), []Signature{{u8, i8}})
+
+	chooseTypes = slices.Concat(behind(boolType, twins(boolType, i8, u8, i32, i64, f32, f64, date32, tsUTC, durS, dictI64)...), []Signature{
+		{boolType, i8, i32}, {boolType, f32, i64}, {boolType, tsS, tsNS}, {boolType, nullType, f64}, {boolType, i32, boolType}, {i32, i32, i32},
+		{boolType, dictStr, dictStr},
+	})
+	fillTypes     = slices.Concat(twins(boolType, i8, i32, u64, f32, f64, tsUTC, dictI64, dictStr), []Signature{{i32, i8}})
+	coalesceTypes = slices.Concat(fillTypes, []Signature{
+		{i64, i64, i64}, {durS, durNS, durMS}, {boolType, i32},
+	})
 	bools1    = ones(boolType, i32)
 	bools2    = slices.Concat(twins(boolType, i32))
 	anyTypes  = ones(slices.Concat(plain, []arrow.DataType{dictI64, dictStr, nullType})...)

@@ -35,6 +35,25 @@ var names = map[string]string{
 	"is_in": "is_in", "is_in_meta_binary": "is_in_meta_binary",
 	"index_in": "index_in", "index_in_meta_binary": "index_in_meta_binary",
 
+	"abs": "abs_unchecked", "abs_checked": "abs", "negate": "negate_unchecked", "negate_checked": "negate",
+	"sign": "sign", "sqrt": "sqrt_unchecked", "sqrt_checked": "sqrt",
+	"bit_wise_and": "bit_wise_and", "bit_wise_or": "bit_wise_or", "bit_wise_xor": "bit_wise_xor", "bit_wise_not": "bit_wise_not",
+	"shift_left": "shift_left_unchecked", "shift_left_checked": "shift_left",
+	"shift_right": "shift_right_unchecked", "shift_right_checked": "shift_right",
+	"power": "power_unchecked", "power_checked": "power",
+	"floor": "floor", "ceil": "ceil", "trunc": "trunc",
+	// C++ sin stands aside: Go's is 11 units in the last place off at pi
+	"sin_checked": "sin", "cos": "cos_unchecked", "cos_checked": "cos",
+	"tan": "tan_unchecked", "tan_checked": "tan", "asin": "asin_unchecked", "asin_checked": "asin",
+	"acos": "acos_unchecked", "acos_checked": "acos", "atan": "atan", "atan2": "atan2",
+	"ln": "ln_unchecked", "ln_checked": "ln", "log10": "log10_unchecked", "log10_checked": "log10",
+	"log2": "log2_unchecked", "log2_checked": "log2", "log1p": "log1p_unchecked", "log1p_checked": "log1p",
+	"logb": "logb_unchecked", "logb_checked": "logb",
+	"exp": "exp", "expm1": "expm1", "hypot": "hypot", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh",
+	"acosh": "acosh_unchecked", "acosh_checked": "acosh", "atanh": "atanh_unchecked", "atanh_checked": "atanh",
+	"is_finite": "is_finite", "is_inf": "is_inf",
+	"if_else": "if_else", "coalesce": "coalesce",
+
 	"filter": "filter", "array_filter": "array_filter", "Table.filter": "filter",
 	"take": "take", "array_take": "array_take",
 }

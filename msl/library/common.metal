@@ -1,6 +1,8 @@
 #define ERR_OVERFLOW 1u
 #define ERR_DIVIDE_BY_ZERO 2u
 #define ERR_INDEX 4u
+#define ERR_NEGATIVE_ROOT 8u
+#define ERR_SHIFT 16u
 
 // Number of the threadgroup: grids are folded into rows of 65,536.
 static inline ulong group_index(uint3 tg) {

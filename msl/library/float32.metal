@@ -24,3 +24,7 @@ static inline bool sf32_le(uint a, uint b) {
 
 #define SIGN_BIT 0x80000000u
 #define QUIET_NAN 0x7fc00000u
+#define INFINITE 0x7f800000u
+#define ONE 0x3f800000u
+#define BIAS 127
+#define FRACTION 23

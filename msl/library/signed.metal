@@ -67,3 +67,34 @@ static inline ulong order_key(T a) {
 static inline T from_order_key(ulong k) {
     return (T)(long)(k ^ 0x8000000000000000ul);
 }
+
+static inline char sign_of(T a) {
+    return a > 0 ? (char)1 : a < 0 ? (char)-1 : (char)0;
+}
+
+// Shifts by less than zero or by as many bits as a number has do nothing.
+static inline T shift_left(T a, T b) {
+    return b < 0 || b >= BITS ? a : (T)((W)a << (uint)b);
+}
+
+static inline T shift_right(T a, T b) {
+    return b < 0 || b >= BITS ? a : (T)(a >> (uint)b);
+}
+
+static inline T shift_left_checked(T a, T b, thread uint& bad) {
+    if (b < 0 || b >= BITS) bad |= ERR_SHIFT;
+    return shift_left(a, b);
+}
+
+static inline T shift_right_checked(T a, T b, thread uint& bad) {
+    if (b < 0 || b >= BITS) bad |= ERR_SHIFT;
+    return shift_right(a, b);
+}
+
+static inline bool is_inf(T) {
+    return false;
+}
+
+static inline bool is_finite(T) {
+    return true;
+}

@@ -62,3 +62,34 @@ static inline ulong order_key(T a) {
 static inline T from_order_key(ulong k) {
     return (T)k;
 }
+
+static inline char sign_of(T a) {
+    return a > 0 ? (char)1 : (char)0;
+}
+
+// Shifts by as many bits as a number has do nothing.
+static inline T shift_left(T a, T b) {
+    return b >= BITS ? a : (T)((W)a << (uint)b);
+}
+
+static inline T shift_right(T a, T b) {
+    return b >= BITS ? a : (T)(a >> (uint)b);
+}
+
+static inline T shift_left_checked(T a, T b, thread uint& bad) {
+    if (b >= BITS) bad |= ERR_SHIFT;
+    return shift_left(a, b);
+}
+
+static inline T shift_right_checked(T a, T b, thread uint& bad) {
+    if (b >= BITS) bad |= ERR_SHIFT;
+    return shift_right(a, b);
+}
+
+static inline bool is_inf(T) {
+    return false;
+}
+
+static inline bool is_finite(T) {
+    return true;
+}

@@ -6,13 +6,24 @@ import (
 )
 
 // Status says what went wrong in any lane of an arithmetic kernel.
-type Status uint8
+type Status uint16
 
 const (
 	// Overflow: a result does not fit its type.
 	Overflow Status = 1 << iota
 	// DivideByZero: a divisor was zero.
 	DivideByZero
+	// NegativeRoot: the square root of a number below zero.
+	NegativeRoot
+	// ShiftAmount: a shift by less than zero or by more than the type has bits.
+	ShiftAmount
+	// NegativePower: an integer to a negative power.
+	NegativePower
+	// OutOfDomain: a function has no value there.
+	OutOfDomain
+	// LogOfZero and LogOfNegative: a logarithm has no value there.
+	LogOfZero
+	LogOfNegative
 )
 
 // The operations that there is assembly for.

@@ -770,3 +770,27 @@ func gather128(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n i
 
 //go:noescape
 func gather256(dst unsafe.Pointer, src unsafe.Pointer, index unsafe.Pointer, n int, limit int) (ret uint64)
+
+//go:noescape
+func blend8AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend8StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend16AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend16StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend32AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend32StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)

@@ -746,3 +746,27 @@ func castF64F32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64
 
 //go:noescape
 func castF64F32StreamAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int) (ret uint64)
+
+//go:noescape
+func blend8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend8StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend16StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func blend64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)

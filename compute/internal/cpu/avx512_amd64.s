@@ -12262,3 +12262,271 @@ loop:
 	MOVQ AX, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// func blend8AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend8AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVQ 0(R8), K1
+	VMOVDQU8 0(SI), K1, Z0
+	VMOVDQU64 Z0, 0(DI)
+	ADDQ $64, SI
+	ADDQ $64, BX
+	ADDQ $64, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func blend8StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend8StreamAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVQ 0(R8), K1
+	VMOVDQU8 0(SI), K1, Z0
+	VMOVNTDQ Z0, 0(DI)
+	ADDQ $64, SI
+	ADDQ $64, BX
+	ADDQ $64, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func blend16AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend16AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVD 0(R8), K1
+	VMOVDQU16 0(SI), K1, Z0
+	VMOVDQU64 Z0, 0(DI)
+	VMOVDQU64 64(BX), Z0
+	KMOVD 4(R8), K1
+	VMOVDQU16 64(SI), K1, Z0
+	VMOVDQU64 Z0, 64(DI)
+	ADDQ $128, SI
+	ADDQ $128, BX
+	ADDQ $128, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func blend16StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend16StreamAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVD 0(R8), K1
+	VMOVDQU16 0(SI), K1, Z0
+	VMOVNTDQ Z0, 0(DI)
+	VMOVDQU64 64(BX), Z0
+	KMOVD 4(R8), K1
+	VMOVDQU16 64(SI), K1, Z0
+	VMOVNTDQ Z0, 64(DI)
+	ADDQ $128, SI
+	ADDQ $128, BX
+	ADDQ $128, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func blend32AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend32AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVW 0(R8), K1
+	VMOVDQU32 0(SI), K1, Z0
+	VMOVDQU64 Z0, 0(DI)
+	VMOVDQU64 64(BX), Z0
+	KMOVW 2(R8), K1
+	VMOVDQU32 64(SI), K1, Z0
+	VMOVDQU64 Z0, 64(DI)
+	VMOVDQU64 128(BX), Z0
+	KMOVW 4(R8), K1
+	VMOVDQU32 128(SI), K1, Z0
+	VMOVDQU64 Z0, 128(DI)
+	VMOVDQU64 192(BX), Z0
+	KMOVW 6(R8), K1
+	VMOVDQU32 192(SI), K1, Z0
+	VMOVDQU64 Z0, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, BX
+	ADDQ $256, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func blend32StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend32StreamAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVW 0(R8), K1
+	VMOVDQU32 0(SI), K1, Z0
+	VMOVNTDQ Z0, 0(DI)
+	VMOVDQU64 64(BX), Z0
+	KMOVW 2(R8), K1
+	VMOVDQU32 64(SI), K1, Z0
+	VMOVNTDQ Z0, 64(DI)
+	VMOVDQU64 128(BX), Z0
+	KMOVW 4(R8), K1
+	VMOVDQU32 128(SI), K1, Z0
+	VMOVNTDQ Z0, 128(DI)
+	VMOVDQU64 192(BX), Z0
+	KMOVW 6(R8), K1
+	VMOVDQU32 192(SI), K1, Z0
+	VMOVNTDQ Z0, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, BX
+	ADDQ $256, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func blend64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend64AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVB 0(R8), K1
+	VMOVDQU64 0(SI), K1, Z0
+	VMOVDQU64 Z0, 0(DI)
+	VMOVDQU64 64(BX), Z0
+	KMOVB 1(R8), K1
+	VMOVDQU64 64(SI), K1, Z0
+	VMOVDQU64 Z0, 64(DI)
+	VMOVDQU64 128(BX), Z0
+	KMOVB 2(R8), K1
+	VMOVDQU64 128(SI), K1, Z0
+	VMOVDQU64 Z0, 128(DI)
+	VMOVDQU64 192(BX), Z0
+	KMOVB 3(R8), K1
+	VMOVDQU64 192(SI), K1, Z0
+	VMOVDQU64 Z0, 192(DI)
+	VMOVDQU64 256(BX), Z0
+	KMOVB 4(R8), K1
+	VMOVDQU64 256(SI), K1, Z0
+	VMOVDQU64 Z0, 256(DI)
+	VMOVDQU64 320(BX), Z0
+	KMOVB 5(R8), K1
+	VMOVDQU64 320(SI), K1, Z0
+	VMOVDQU64 Z0, 320(DI)
+	VMOVDQU64 384(BX), Z0
+	KMOVB 6(R8), K1
+	VMOVDQU64 384(SI), K1, Z0
+	VMOVDQU64 Z0, 384(DI)
+	VMOVDQU64 448(BX), Z0
+	KMOVB 7(R8), K1
+	VMOVDQU64 448(SI), K1, Z0
+	VMOVDQU64 Z0, 448(DI)
+	ADDQ $512, SI
+	ADDQ $512, BX
+	ADDQ $512, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func blend64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+TEXT ·blend64StreamAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), BX
+	MOVQ choice+24(FP), R8
+	MOVQ n+32(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(BX), Z0
+	KMOVB 0(R8), K1
+	VMOVDQU64 0(SI), K1, Z0
+	VMOVNTDQ Z0, 0(DI)
+	VMOVDQU64 64(BX), Z0
+	KMOVB 1(R8), K1
+	VMOVDQU64 64(SI), K1, Z0
+	VMOVNTDQ Z0, 64(DI)
+	VMOVDQU64 128(BX), Z0
+	KMOVB 2(R8), K1
+	VMOVDQU64 128(SI), K1, Z0
+	VMOVNTDQ Z0, 128(DI)
+	VMOVDQU64 192(BX), Z0
+	KMOVB 3(R8), K1
+	VMOVDQU64 192(SI), K1, Z0
+	VMOVNTDQ Z0, 192(DI)
+	VMOVDQU64 256(BX), Z0
+	KMOVB 4(R8), K1
+	VMOVDQU64 256(SI), K1, Z0
+	VMOVNTDQ Z0, 256(DI)
+	VMOVDQU64 320(BX), Z0
+	KMOVB 5(R8), K1
+	VMOVDQU64 320(SI), K1, Z0
+	VMOVNTDQ Z0, 320(DI)
+	VMOVDQU64 384(BX), Z0
+	KMOVB 6(R8), K1
+	VMOVDQU64 384(SI), K1, Z0
+	VMOVNTDQ Z0, 384(DI)
+	VMOVDQU64 448(BX), Z0
+	KMOVB 7(R8), K1
+	VMOVDQU64 448(SI), K1, Z0
+	VMOVNTDQ Z0, 448(DI)
+	ADDQ $512, SI
+	ADDQ $512, BX
+	ADDQ $512, DI
+	ADDQ $8, R8
+	DECQ CX
+	JNZ loop
+	SFENCE
+	VZEROUPPER
+	RET

@@ -1226,3 +1226,51 @@ func callGather(kernel int, dst unsafe.Pointer, src unsafe.Pointer, index unsafe
 	}
 	panic(noKernel)
 }
+
+// callBlend takes n rows, a multiple of 64, from a where their bit in choice is
+// set, else from b. kernel is the logarithm of the size of a row, plus blendStream
+// for stores past the cache; dst then starts at a multiple of 64.
+//
+//go:noinline
+func callBlend(kernel int, dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int) {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0:
+			blend8AVX512(dst, a, b, choice, n)
+		case blendStream + 0:
+			blend8StreamAVX512(dst, a, b, choice, n)
+		case 1:
+			blend16AVX512(dst, a, b, choice, n)
+		case blendStream + 1:
+			blend16StreamAVX512(dst, a, b, choice, n)
+		case 2:
+			blend32AVX512(dst, a, b, choice, n)
+		case blendStream + 2:
+			blend32StreamAVX512(dst, a, b, choice, n)
+		case 3:
+			blend64AVX512(dst, a, b, choice, n)
+		case blendStream + 3:
+			blend64StreamAVX512(dst, a, b, choice, n)
+		}
+		return
+	}
+	switch kernel {
+	case 0:
+		blend8AVX2(dst, a, b, choice, n)
+	case blendStream + 0:
+		blend8StreamAVX2(dst, a, b, choice, n)
+	case 1:
+		blend16AVX2(dst, a, b, choice, n)
+	case blendStream + 1:
+		blend16StreamAVX2(dst, a, b, choice, n)
+	case 2:
+		blend32AVX2(dst, a, b, choice, n)
+	case blendStream + 2:
+		blend32StreamAVX2(dst, a, b, choice, n)
+	case 3:
+		blend64AVX2(dst, a, b, choice, n)
+	case blendStream + 3:
+		blend64StreamAVX2(dst, a, b, choice, n)
+	}
+}

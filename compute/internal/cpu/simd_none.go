@@ -30,6 +30,8 @@ func simdCount(Bitmap, int) (count, rows int) { return 0, 0 }
 
 func simdArith[T Number](int, []T, []T, []T) (rows int, ok bool) { return 0, true }
 
+func simdBlend[T uint8 | uint16 | uint32 | uint64]([]T, []T, []T, []uint64) (rows int) { return 0 }
+
 // simdSplit is for the rows of simdAddFloats, of which there are none.
 func simdSplit[T Float](block []T, _ unsafe.Pointer, start float64, out *exactSplit) {
 	splitValues(block, start, out)

@@ -271,6 +271,6 @@ func files() map[string][]byte {
 func allFamilies() []*family {
 	return []*family{
 		compareFamily(), sumFamily(), sumWideFamily(), extremesFamily(), exactFamily(), compressFamily(), extractFamily(),
-		bitsFamily(), countFamily(), arithFamily(), castFamily(), gatherFamily(),
+		bitsFamily(), countFamily(), arithFamily(), castFamily(), gatherFamily(), blendFamily(),
 	}
 }

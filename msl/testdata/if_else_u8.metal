@@ -1,0 +1,593 @@
+#include <metal_stdlib>
+using namespace metal;
+
+// Number of the threadgroup: grids are folded into rows of 65,536.
+static inline ulong group_index(uint3 tg) {
+    return (ulong)tg.y * 65536ul + (ulong)tg.x;
+}
+
+// Bit i of a bitmap.
+static inline bool bit_at(device const uint* p, ulong i) {
+    return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
+}
+
+struct Args {
+    ulong n;
+    ulong a_off;
+    ulong b_off;
+    ulong c_off;
+    ulong a_valid;
+    ulong b_valid;
+    ulong c_valid;
+    uint a_stride;
+    uint b_stride;
+    uint c_stride;
+    uint pad;
+};
+
+// One bit a lane.
+static inline uint ballot(bool b) {
+    return (uint)(simd_vote::vote_t)simd_ballot(b);
+}
+
+// out = a ? b : c
+kernel void if_else_u8(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        uchar r = a ? b : c;
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_cnulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live;
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        uchar r = a ? b : c;
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_cnulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live;
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_bnulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live;
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live;
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_bcnulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live;
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_bnulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live;
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live;
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_bcnulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live;
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_anulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live;
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_acnulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_anulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live;
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_acnulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live;
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_abnulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live;
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_nulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_abnulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live;
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = a ? b : c
+kernel void if_else_u8_nulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device const uchar* b_in [[buffer(2)]],
+    device const uint* b_valid [[buffer(3)]],
+    device uchar* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    device const uchar* c_in [[buffer(9)]],
+    device const uint* c_valid [[buffer(10)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        uchar b = live ? b_in[p.b_off + row * p.b_stride] : (uchar)0;
+        bool vb = live && bit_at(b_valid, p.b_valid + row * p.b_stride);
+        uchar c = live ? c_in[p.c_off + row * p.c_stride] : (uchar)0;
+        bool vc = live && bit_at(c_valid, p.c_valid + row * p.c_stride);
+        uchar r = a ? b : c;
+        bool v = live && (va && (a ? vb : vc));
+        if (row < p.n) out[row] = live ? r : (uchar)0;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
