@@ -29,7 +29,7 @@ func resolveCast(options FunctionOptions, in []arrow.DataType) (*call, error) {
 	if c := ownCast(from, opts); c != nil {
 		return c, nil
 	}
-	if !ac.CanCast(from, to) {
+	if castBy(from, to) == nil && !ac.CanCast(from, to) {
 		return nil, errNoKernel // arrow-go says so
 	}
 	kept := *opts
@@ -45,9 +45,9 @@ func ownCast(from arrow.DataType, opts *CastOptions) *call {
 	to := opts.ToType
 	switch {
 	case arrow.TypeEqual(from, to):
-		return sharingCast(from, retained)
+		return sharingCast(from)
 	case storedAlike(from, to):
-		return sharingCast(to, func(d Datum) (Datum, error) { return relabelled(d, to) })
+		return sharingCast(to)
 	case castable(from) && castable(to):
 		return castCall(from, to, castFails(opts, storage(from), storage(to)))
 	}
@@ -89,12 +89,21 @@ func btoi(b bool) int {
 	return 0
 }
 
-// sharingCast is a cast whose result has the argument's memory.
-func sharingCast(to arrow.DataType, f func(Datum) (Datum, error)) *call {
-	return &call{
-		out: to, noGPU: "the result shares the argument's memory", nulls: func(args []bool) bool { return args[0] },
-		cpu: func(_ context.Context, args []Datum) (Datum, error) { return f(args[0]) },
+// sharingCast is a cast whose result has the argument's memory. A device does it in batches only, by a copy, so that the
+// calls around it can stay there.
+func sharingCast(to arrow.DataType) *call {
+	t := storage(to)
+	c := &call{
+		out: to, in: t, ins: [maxArgs]msl.Type{t}, cross: crossMap, noGPU: "the result shares the argument's memory", shares: true,
+		nulls: func(args []bool) bool { return args[0] },
+		cpu:   func(_ context.Context, args []Datum) (Datum, error) { return relabelled(args[0], to) },
 	}
+	if t != msl.NoType {
+		o, p := &castOps[0][t], &plan{in: t, out: to}
+		c.gpu = func(r *recorder, args []*value) (*value, error) { return o.record(r, p, args) }
+		c.admit = admitKey{op: o.name, in: t, out: t}
+	}
+	return c
 }
 
 // storedAlike says that a cast changes nothing but the type: instants under another zone, and temporal types and the
@@ -111,8 +120,11 @@ func storedAlike(from, to arrow.DataType) bool {
 	return false
 }
 
-// relabelled is a datum under another type that is stored alike.
+// relabelled is a datum under another type that is stored alike, or under its own.
 func relabelled(d Datum, t arrow.DataType) (Datum, error) {
+	if arrow.TypeEqual(d.(ArrayLikeDatum).Type(), t) {
+		return retained(d)
+	}
 	switch v := d.(type) {
 	case *ac.ArrayDatum:
 		data := retype(v.Value, t)

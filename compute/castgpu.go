@@ -9,15 +9,16 @@ import (
 	"github.com/broadhead-go/broadhead/msl"
 )
 
-// deviceCast is a cast that a device does before a kernel.
-type deviceCast struct {
+// typeCast is a cast by a kernel.
+type typeCast struct {
 	op   *op
 	plan *plan
 }
 
-// castOnDevice finds out how a device brings a call's arguments to the kernel's type: it looks up dictionaries of values
-// of fixed width and casts numbers; what is stored alike needs nothing. It is false where only the CPU can.
-func (c *call) castOnDevice(p *plan, in []arrow.DataType) bool {
+// easyCasts finds out how a call's arguments come to the kernel's type by kernels alone, as they have to on a device:
+// dictionaries of values of fixed width are looked up and numbers cast; what is stored alike needs nothing. It is false
+// where only the casts of the CPU can do it.
+func (c *call) easyCasts(p *plan, in []arrow.DataType) bool {
 	if p.limit != 0 || p.narrow != nil {
 		return false
 	}
@@ -44,7 +45,7 @@ func (c *call) castOnDevice(p *plan, in []arrow.DataType) bool {
 				safe := SafeCastOptions(to)
 				safe.AllowFloatTruncate = p.rounds && to.ID() == arrow.FLOAT64
 				checked := castFails(safe, from, storage(to))
-				c.deviceCasts[i] = append(c.deviceCasts[i], deviceCast{&castOps[btoi(checked)][storage(to)], &plan{in: from, out: to}})
+				c.deviceCasts[i] = append(c.deviceCasts[i], typeCast{&castOps[btoi(checked)][storage(to)], &plan{in: from, out: to}})
 			default:
 				return false
 			}

@@ -63,7 +63,7 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 	switch {
 	case err != nil:
 		v.err = err
-	case c.gpu == nil:
+	case c.gpu == nil || c.shares:
 		v.why = c.noGPU
 	case v.rows == 0:
 		v.why = "no rows"

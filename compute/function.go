@@ -42,17 +42,19 @@ type call struct {
 	rounds bool              // casts to float64 may round
 	dicts  [maxArgs]msl.Type // index types of dictionaries that a device looks up itself; their cast is for the CPU
 	// deviceCasts are the casts of the arguments where a device runs the call; casts are for the CPU.
-	deviceCasts [maxArgs][]deviceCast
+	deviceCasts [maxArgs][]typeCast
 	out         arrow.DataType
 	in          msl.Type          // decides the width, hence the crossover
 	ins         [maxArgs]msl.Type // element types that the kernel sees: of the arguments, then of what options bind
 	cross       crossClass
 	cpu         func(ctx context.Context, args []Datum) (Datum, error)
-	gpu         gpuKernel // nil: there is none, and noGPU says why
+	fused       func(ctx context.Context, args []Datum) (Datum, error) // cpu without casts of arrays before it; nil: there is none
+	gpu         gpuKernel                                              // nil: there is none, and noGPU says why
 	noGPU       string
 	admit       admitKey
 	work        workerCall
 	passes      bool // to arrow-go in the end
+	shares      bool // the result shares the argument's memory, so that eager calls stay where they are
 	// rowsOnly: the kernel looks at no values, only at how many rows there are and which are valid.
 	rowsOnly   bool
 	arraysOnly bool                   // a scalar is left to the CPU
@@ -259,6 +261,12 @@ func (c *call) run(ctx context.Context, args []Datum) (Datum, error) {
 
 // onCPU runs the call on the CPU, its arguments cast.
 func (c *call) onCPU(ctx context.Context, args []Datum) (Datum, error) {
+	if c.fused != nil {
+		out, err := c.castScalars(ctx, args)
+		if !isMisfit(err) {
+			return out, err
+		}
+	}
 	args, release, err := c.cast(ctx, args)
 	if err != nil {
 		return nil, err

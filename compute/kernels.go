@@ -38,7 +38,7 @@ func Kernels() []msl.Key {
 	}
 	for from := msl.Bool; from <= msl.F64; from++ {
 		for to := msl.Bool; to <= msl.F64; to++ {
-			if from != to {
+			if castOps[0][to].cpu[from] != nil || from == to {
 				add(&castOps[0][to], &plan{in: from, out: plainTypes[to]})
 			}
 			if canFail(from, to) {

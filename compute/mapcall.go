@@ -113,10 +113,14 @@ func (o *op) resolve(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	if p.narrow != nil {
 		c.out = p.narrow
 	}
+	easy := c.easyCasts(p, in)
+	if easy {
+		c.fuse(o, p)
+	}
 	switch {
 	case o.gpu.Value == "":
 		c.noGPU = "no GPU kernel"
-	case !c.castOnDevice(p, in):
+	case !easy:
 		c.noGPU = fmt.Sprintf("%s needs a cast, which has no GPU kernel", typeList(in))
 	default:
 		c.gpu = func(r *recorder, args []*value) (*value, error) {
@@ -186,7 +190,7 @@ func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) 
 		var err error
 		switch v := a.(type) {
 		case *ac.ArrayDatum:
-			cols[i], err = columnOf(v.Value, o.typeOf(p, i), p.validity)
+			cols[i], err = columnOf(v.Value, o.columnType(p, i, a), p.validity)
 			forms[i] = formArray
 		case *ac.ScalarDatum:
 			cols[i], err = scalarColumn(v.Value, o.typeOf(p, i), p.validity)
@@ -234,7 +238,7 @@ func (o *op) executeChunks(ctx context.Context, p *plan, args []Datum) (Datum, e
 	}
 	for i, a := range args {
 		var err error
-		if cols[i], err = columnsOf(a, o.typeOf(p, i), p.validity); err != nil {
+		if cols[i], err = columnsOf(a, o.columnType(p, i, a), p.validity); err != nil {
 			return nil, err
 		}
 		forms[i], _ = formOf(a)

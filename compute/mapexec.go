@@ -43,6 +43,9 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.Ar
 	}
 	if m.status != 0 {
 		m.release()
+		if m.status&misfit != 0 {
+			return nil, errMisfit
+		}
 		if o.fail != nil {
 			return nil, o.fail(p, o, r)
 		}
@@ -220,7 +223,7 @@ func (m *mapper) blocks(start, end int) {
 		c := &m.run.cols[i]
 		b.in[i].one = c.stride == 0
 		if c.stride == 0 && m.types[i] != msl.Bool {
-			b.in[i].values = unsafe.Slice((*byte)(unsafe.Pointer(&s.scalars[i][0])), blockRows*8)
+			b.in[i].values = bytesOfWords(s.scalars[i][:])
 			fillScalar(b.in[i].values, c)
 		}
 	}
@@ -234,7 +237,10 @@ func (m *mapper) blocks(start, end int) {
 	for row := start; row < end; row += blockRows {
 		b.n = min(blockRows, end-row)
 		for i := range m.args {
-			m.load(b, i, row)
+			m.load(s, i, row)
+		}
+		if m.status != 0 {
+			return
 		}
 		if !outBits {
 			b.out = m.out[row*widths[m.result]:]
@@ -269,17 +275,25 @@ func (m *mapper) anyValid(b *block) {
 }
 
 // load points the block at b.n rows of input i from row on.
-func (m *mapper) load(b *block, i, row int) {
-	c, in := &m.run.cols[i], &b.in[i]
+func (m *mapper) load(s *scratch, i, row int) {
+	c, in := &m.run.cols[i], &s.in[i]
 	switch {
 	case m.types[i] == msl.Bool:
-		loadWords(in.words, c.bits(), row, b.n, c.stride)
+		loadWords(in.words, c.bits(), row, s.n, c.stride)
 	case c.stride != 0:
 		in.values = c.data(row)
+		if m.plan.fused[i].op != nil {
+			m.convert(s, i, row)
+		}
 	}
 	if m.nullsIn && m.op.nulls != intersect {
-		loadWords(in.valid, c.valid, row, b.n, c.stride)
+		loadWords(in.valid, c.valid, row, s.n, c.stride)
 	}
+}
+
+// bytesOfWords views words as bytes.
+func bytesOfWords(w []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(w))), 8*len(w))
 }
 
 // recheck runs a block that reported an error again row by row, since rows under nulls may hold anything.

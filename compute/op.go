@@ -60,6 +60,8 @@ type plan struct {
 	in    msl.Type
 	out   arrow.DataType
 	bound []scalar.Scalar // inputs of the kernel after the arguments, which options decide
+	// fused are casts that the CPU does block by block, just before the kernel; their op is nil where there is none.
+	fused [maxInputs]typeCast
 	// validity makes the input's validity bitmap its values, of type Bool without nulls.
 	validity bool
 	raw      bool           // the result is of the kernel's input type in memory, whatever out says
@@ -128,6 +130,14 @@ type operand struct {
 
 // inputs is how many inputs the kernel has: the arguments and what options bind.
 func (o *op) inputs(p *plan) int { return o.arity + len(p.bound) }
+
+// columnType is the element type of an argument before fused casts, of which scalars have none.
+func (o *op) columnType(p *plan, arg int, d Datum) msl.Type {
+	if f := &p.fused[arg]; f.op != nil && d.Kind() != KindScalar {
+		return f.plan.in
+	}
+	return o.typeOf(p, arg)
+}
 
 // typeOf is the element type of an input.
 func (o *op) typeOf(p *plan, input int) msl.Type {

@@ -84,6 +84,58 @@ func TestCastSharesMemory(t *testing.T) {
 	}
 }
 
+// In a batch such a cast does not keep the calls around it from the device.
+func TestCastInBatch(t *testing.T) {
+	whole := counting(memory.DefaultAllocator, 500)
+	defer whole.Release()
+	ints := array.NewSlice(whole, 3, 500)
+	defer ints.Release()
+	for path, ctx := range pathsOf(t) {
+		b := compute.NewBatch(ctx)
+		us := b.Call("cast", compute.SafeCastOptions(arrow.FixedWidthTypes.Timestamp_us), ints)
+		again := b.Call("cast", compute.SafeCastOptions(arrow.FixedWidthTypes.Timestamp_us), us)
+		back := b.Call("cast", compute.SafeCastOptions(arrow.PrimitiveTypes.Int64), again)
+		small := b.Call("cast", compute.SafeCastOptions(arrow.PrimitiveTypes.Float32), back)
+		flags := b.Call("cast", compute.SafeCastOptions(arrow.FixedWidthTypes.Boolean), b.Call("greater", nil, small, 250))
+		before := castRuns(path)
+		if err := b.Run(); err != nil {
+			t.Fatal(path, err)
+		}
+		if n := castRuns(path) - before; path != "cpu" && n != 5 {
+			t.Errorf("%s: %d casts ran there, want 5", path, n)
+		}
+		for _, c := range []struct {
+			v    *compute.Value
+			want arrow.DataType
+		}{{us, arrow.FixedWidthTypes.Timestamp_us}, {again, arrow.FixedWidthTypes.Timestamp_us}, {back, arrow.PrimitiveTypes.Int64}, {small, arrow.PrimitiveTypes.Float32}, {flags, arrow.FixedWidthTypes.Boolean}} {
+			d, err := c.v.Datum()
+			if err != nil {
+				t.Fatal(path, err)
+			}
+			arr := d.(*compute.ArrayDatum).MakeArray()
+			if !arrow.TypeEqual(arr.DataType(), c.want) || arr.NullN() != ints.NullN() {
+				t.Errorf("%s: %s with %d nulls, want %s with %d", path, arr.DataType(), arr.NullN(), c.want, ints.NullN())
+			}
+			if c.v == back && !array.Equal(arr, ints) {
+				t.Errorf("%s: there and back: %s", path, arr)
+			}
+			arr.Release()
+			d.Release()
+		}
+		b.Release()
+	}
+}
+
+// castRuns counts the casts that a path has run.
+func castRuns(path string) int64 {
+	for _, s := range compute.Stats() {
+		if s.Function == "cast" && s.Device == path {
+			return s.Runs
+		}
+	}
+	return 0
+}
+
 func TestCastBadOptions(t *testing.T) {
 	arr := testInts(memory.DefaultAllocator, 1)
 	defer arr.Release()

@@ -1,0 +1,141 @@
+#include <metal_stdlib>
+using namespace metal;
+
+// Number of the threadgroup: grids are folded into rows of 65,536.
+static inline ulong group_index(uint3 tg) {
+    return (ulong)tg.y * 65536ul + (ulong)tg.x;
+}
+
+// Bit i of a bitmap.
+static inline bool bit_at(device const uint* p, ulong i) {
+    return ((p[i >> 5] >> ((uint)i & 31u)) & 1u) != 0u;
+}
+
+// One bit a lane.
+static inline uint ballot(bool b) {
+    return (uint)(simd_vote::vote_t)simd_ballot(b);
+}
+
+static inline bool cast_wrap(bool a) {
+    return a;
+}
+
+struct Args {
+    ulong n;
+    ulong a_off;
+    ulong b_off;
+    ulong a_valid;
+    ulong b_valid;
+    uint a_stride;
+    uint b_stride;
+};
+
+// out = cast_wrap(a)
+kernel void cast_bool(
+    device const uint* a_in [[buffer(0)]],
+    device uint* out [[buffer(4)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool r = cast_wrap(a);
+        uint word = ballot(live && r);
+        if (lane == 0u) out[first >> 5] = word;
+    }
+}
+
+// out = cast_wrap(a)
+kernel void cast_bool_pending(
+    device const uint* a_in [[buffer(0)]],
+    device uint* out [[buffer(4)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool r = cast_wrap(a);
+        uint word = ballot(live && r);
+        if (lane == 0u) out[first >> 5] = word;
+    }
+}
+
+// out = cast_wrap(a)
+kernel void cast_bool_nulls(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        bool r = cast_wrap(a);
+        bool v = live && (va);
+        uint word = ballot(live && r);
+        if (lane == 0u) out[first >> 5] = word;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
+
+// out = cast_wrap(a)
+kernel void cast_bool_nulls_pending(
+    device const uint* a_in [[buffer(0)]],
+    device const uint* a_valid [[buffer(1)]],
+    device uint* out [[buffer(4)]],
+    device uint* out_valid [[buffer(5)]],
+    device const ulong* len [[buffer(7)]],
+    constant Args& p [[buffer(8)]],
+    uint3 tg [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint sg [[simdgroup_index_in_threadgroup]])
+{
+    ulong n = len[0] < p.n ? len[0] : p.n;
+    ulong group = group_index(tg);
+    for (uint i = 0u; i < 8u; i++) {
+        // 32 consecutive rows, one a lane.
+        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
+        if (first >= p.n) break;
+        ulong row = first + lane;
+        bool live = row < n;
+        bool a = live && bit_at(a_in, p.a_off + row * p.a_stride);
+        bool va = live && bit_at(a_valid, p.a_valid + row * p.a_stride);
+        bool r = cast_wrap(a);
+        bool v = live && (va);
+        uint word = ballot(live && r);
+        if (lane == 0u) out[first >> 5] = word;
+        uint valid_word = ballot(v);
+        if (lane == 0u) out_valid[first >> 5] = valid_word;
+    }
+}
