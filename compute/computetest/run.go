@@ -214,10 +214,10 @@ func (c *Case) excuses() []string {
 		if c.row.Name == "is_nan_propagate" && !isFloat(first) {
 			out = append(out, "no GPU kernel")
 		}
+	case isString(bare(first)) || isString(bare(last)):
+		out = append(out, "no GPU kernel")
 	case isDictionary(first) || !arrow.TypeEqual(first, last) || isTime(first) || isDate(first) || isDuration(first):
 		out = append(out, "needs a cast", "no kernel of ours")
-	case c.row.Name == "is_nan_propagate" && !isFloat(first), isString(first), isString(last):
-		out = append(out, "no GPU kernel")
 	}
 	if isDictionary(last) && (c.row.Name == "if_else" || c.row.Name == "coalesce" || c.row.Name == "fill_null") {
 		out = append(out, "no GPU kernel") // dictionaries stay what they are

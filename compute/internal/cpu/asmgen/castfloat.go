@@ -89,13 +89,21 @@ func (f *fn) longSetup(op castOp) {
 	if op.to.size == 4 && !op.check {
 		f.spread(2047, 8, 15)
 		f.zero(6)
+		f.spread(1<<52, 8, 14)
+		f.spread(^uint64(1<<53-1), 8, 10)
 	}
 }
 
 func (f *fn) longToFloat(op castOp) {
 	f.inRange(op, 0)
 	if op.to.size == 4 && !op.check {
-		f.jam(op)
+		beyond := 0
+		if op.from.signed {
+			f.three("VPADDQ", 14, 0, 1)
+			beyond = 1
+		}
+		f.ins("VPTEST Y%d, Y10", beyond)
+		f.skip("JEQ", func() { f.jam(op) })
 	}
 	if op.from.signed {
 		f.ins("VPSRAD $16, Y0, Y1")
@@ -115,7 +123,8 @@ func (f *fn) longToFloat(op castOp) {
 }
 
 // jam rounds integers that a double does not hold to odd multiples of 2048, so
-// that rounding to a double first does not change what the float becomes.
+// that rounding to a double first does not change what the float becomes. It
+// is left out for vectors without such integers.
 func (f *fn) jam(op castOp) {
 	f.ins("VPSHUFD $0xf5, Y0, Y1") // the upper halves, twice
 	if op.from.signed {

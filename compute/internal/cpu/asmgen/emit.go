@@ -98,14 +98,24 @@ func eachKernel(s *isa, families []*family, f func(fam *family, k kernel)) {
 // fn writes one function.
 type fn struct {
 	*isa
-	out *bytes.Buffer
-	fam *family
+	out    *bytes.Buffer
+	fam    *family
+	labels int // made by skip
 }
 
 // ins writes an instruction; % in format is that of fmt.
 func (f *fn) ins(format string, args ...any) { fmt.Fprintf(f.out, "\t"+format+"\n", args...) }
 
 func (f *fn) label(name string) { fmt.Fprintf(f.out, "%s:\n", name) }
+
+// skip writes a jump over what body writes.
+func (f *fn) skip(jump string, body func()) {
+	f.labels++
+	name := fmt.Sprintf("after%d", f.labels)
+	f.ins("%s %s", jump, name)
+	body()
+	f.label(name)
+}
 
 // v names a vector register.
 func (f *fn) v(i int) string { return fmt.Sprintf("%s%d", f.reg, i) }
