@@ -24,7 +24,7 @@ func castRows(checked bool) (rows [msl.F64 + 1]op) {
 		msl.F32: castTo[float32](checked), msl.F64: castTo[float64](checked),
 	}
 	for t := range kernels {
-		rows[t] = op{name: msl.OpCast, arity: 1, cross: crossMap, cpu: kernels[t], gpu: msl.Expr{Value: "cast_wrap(a)"}}
+		rows[t] = op{name: msl.OpCast, arity: 1, cross: crossMap, long: true, cpu: kernels[t], gpu: msl.Expr{Value: "cast_wrap(a)"}}
 		if checked {
 			rows[t].name, rows[t].fail = "cast_checked", (*plan).misfit
 			rows[t].gpu = msl.Expr{Value: "cast_checked(a, bad)", Fails: true}

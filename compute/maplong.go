@@ -15,7 +15,7 @@ func (m *mapper) takesLong() bool {
 	}
 	bits := m.result == msl.Bool
 	for i := range m.args {
-		if m.types[i] == msl.Bool || !bits && m.run.cols[i].stride == 0 {
+		if m.types[i] == msl.Bool || m.plan.fused[i].op != nil || !bits && m.run.cols[i].stride == 0 {
 			return false
 		}
 	}

@@ -2,6 +2,10 @@ package cpu
 
 import "unsafe"
 
+// castRows is how many rows are converted before looking whether they must be
+// converted again in Go.
+const castRows = 1 << 14
+
 // CastWrap converts every value of a to O. Integers keep their low bits, and
 // numbers become the nearest float, ties to even. Floats lose their fraction;
 // beyond the limits of O they give the nearer limit, and NaN gives 0. The
@@ -9,6 +13,13 @@ import "unsafe"
 // it goes through the caches.
 func CastWrap[O, I Number](out []O, a []I) {
 	a = a[:len(out)]
+	for start := 0; start < len(out); start += castRows {
+		end := min(start+castRows, len(out))
+		wrapSome(out[start:end], a[start:end])
+	}
+}
+
+func wrapSome[O, I Number](out []O, a []I) {
 	if !isFloat[I]() && !isFloat[O]() && unsafe.Sizeof(I(0)) == unsafe.Sizeof(O(0)) {
 		copy(out, unsafe.Slice((*O)(unsafe.Pointer(unsafe.SliceData(a))), len(a)))
 		return
@@ -49,6 +60,15 @@ func CastChecked[O, I Number](out []O, a []I) Status {
 		return 0
 	}
 	a = a[:len(out)]
+	var status Status
+	for start := 0; start < len(out); start += castRows {
+		end := min(start+castRows, len(out))
+		status |= checkSome(out[start:end], a[start:end])
+	}
+	return status
+}
+
+func checkSome[O, I Number](out []O, a []I) Status {
 	done, ok := simdCast(true, out, a)
 	if !ok { // something may not fit; look at every value
 		done = 0

@@ -34,21 +34,21 @@ func testCastsFrom[I Number](t *testing.T) {
 	testCast[float64, I](t)
 }
 
-// castRows is more than a block of 64 rows and its tail.
-const castRows = 64*3 + 5
+// castTestRows is more than a block of 64 rows and its tail.
+const castTestRows = 64*3 + 5
 
 func testCast[O, I Number](t *testing.T) {
 	t.Run(fmt.Sprintf("%T/%T", I(0), O(0)), func(t *testing.T) {
 		r := newRand(uint64(kindBits[O]()*100 + kindBits[I]()))
 		edges := castEdges[I]()
 		for round := range 60 {
-			a := make([]I, castRows)
+			a := make([]I, castTestRows)
 			for i := range a {
 				a[i] = I(r.IntN(100)) // survives everywhere
 			}
 			// Any number of edges, often just one.
 			for range 1 + r.IntN(3)*r.IntN(40) {
-				a[r.IntN(castRows)] = edges[r.IntN(len(edges))]
+				a[r.IntN(castTestRows)] = edges[r.IntN(len(edges))]
 			}
 			if round == 0 {
 				copy(a, edges)
