@@ -34,14 +34,20 @@ kernel void compact_scatter_u64(
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = 0u; i < sg; i++) before += part[i];
     ulong base = offsets[tile];
-    // The simdgroup takes its 32 words one after the other, a lane a row.
-    for (ushort i = 0; i < 32; i++) {
-        uint bits = simd_shuffle(sel, i);
-        uint skip = simd_shuffle(before, i);
-        if (((bits >> lane) & 1u) != 0u) {
-            ulong row = (tile * 256ul + (ulong)(sg * 32u + (uint)i)) * 32ul + (ulong)lane;
+    // The simdgroup takes its 32 words one after the other, a lane a row. It reads eight before it writes the first, so
+    // that memory has more to do at a time.
+    ulong first = p.off + (tile * 256ul + (ulong)(sg * 32u)) * 32ul + (ulong)lane;
+    for (uint i = 0u; i < 32u; i += 8u) {
+        ulong v[8];
+        for (uint k = 0u; k < 8u; k++) {
+            uint bits = simd_shuffle(sel, (ushort)(i + k));
+            v[k] = ((bits >> lane) & 1u) != 0u ? in[first + (ulong)((i + k) * 32u)] : (ulong)0;
+        }
+        for (uint k = 0u; k < 8u; k++) {
+            uint bits = simd_shuffle(sel, (ushort)(i + k));
+            uint skip = simd_shuffle(before, (ushort)(i + k));
             ulong to = base + (ulong)(skip + (uint)popcount(bits & ((1u << lane) - 1u)));
-            out[to] = in[p.off + row];
+            if (((bits >> lane) & 1u) != 0u) out[to] = v[k];
         }
     }
 }

@@ -40,21 +40,34 @@ kernel void gather_u16_bool(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -74,21 +87,34 @@ kernel void gather_u16_bool_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -109,24 +135,38 @@ kernel void gather_u16_bool_bnulls(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -148,24 +188,38 @@ kernel void gather_u16_bool_bnulls_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -186,23 +240,36 @@ kernel void gather_u16_bool_anulls(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
+        uint valid_word = ballot(((live >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -224,23 +291,36 @@ kernel void gather_u16_bool_anulls_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
+        uint valid_word = ballot(((live >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -262,24 +342,38 @@ kernel void gather_u16_bool_nulls(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -302,24 +396,38 @@ kernel void gather_u16_bool_nulls_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    uint x = 0u;
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        uint word = ballot(v && bit_at(dict, p.dict + at));
-        if (lane == 0u) out[first >> 5] = word;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        if (v && bit_at(dict, p.dict + at[i])) x |= 1u << i;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        uint word = ballot(((x >> i) & 1u) != 0u);
+        if (lane == 0u) out[start >> 5] = word;
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);

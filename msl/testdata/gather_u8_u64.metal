@@ -40,20 +40,33 @@ kernel void gather_u8_u64(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -73,20 +86,33 @@ kernel void gather_u8_u64_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -107,23 +133,37 @@ kernel void gather_u8_u64_bnulls(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -145,23 +185,37 @@ kernel void gather_u8_u64_bnulls_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n;
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -182,22 +236,35 @@ kernel void gather_u8_u64_anulls(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
+        uint valid_word = ballot(((live >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -219,22 +286,35 @@ kernel void gather_u8_u64_anulls_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
+        uint valid_word = ballot(((live >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -256,23 +336,37 @@ kernel void gather_u8_u64_nulls(
 {
     ulong n = p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
@@ -295,23 +389,37 @@ kernel void gather_u8_u64_nulls_pending(
 {
     ulong n = len[0] < p.n ? len[0] : p.n;
     ulong group = group_index(tg);
+    // A simdgroup takes 32 consecutive rows at a time, one a lane. All indexes are read before the first value, and all
+    // values before the first is written, so that memory has much to do at a time.
+    ulong first = group * 2048ul + (ulong)(sg * 32u);
     uint err = 0u;
+    uint live = 0u;
+    ulong at[8];
     for (uint i = 0u; i < 8u; i++) {
-        // 32 consecutive rows, one a lane.
-        ulong first = group * 2048ul + (ulong)(i * 256u + sg * 32u);
-        if (first >= p.n) break;
-        ulong row = first + lane;
+        ulong row = first + (ulong)(i * 256u + lane);
         bool v = row < n && bit_at(valid, p.valid + row);
         // A negative index becomes one that is too large.
-        ulong at = v ? (ulong)index[p.off + row] : 0ul;
-        if (v && at >= p.dict_len) {
+        at[i] = v ? (ulong)index[p.off + row] : 0ul;
+        if (v) live |= 1u << i;
+    }
+    ulong x[8];
+    uint known = 0u;
+    for (uint i = 0u; i < 8u; i++) {
+        bool v = ((live >> i) & 1u) != 0u;
+        if (v && at[i] >= p.dict_len) {
             err = ERR_INDEX;
+            live &= ~(1u << i);
             v = false;
         }
-        if (row < p.n) out[row] = v ? dict[p.dict + at] : (ulong)0;
-        v = v && bit_at(dict_valid, p.dict_valid + at);
-        uint valid_word = ballot(v);
-        if (lane == 0u) out_valid[first >> 5] = valid_word;
+        x[i] = v ? dict[p.dict + at[i]] : (ulong)0;
+        if (v && bit_at(dict_valid, p.dict_valid + at[i])) known |= 1u << i;
+    }
+    for (uint i = 0u; i < 8u; i++) {
+        ulong start = first + (ulong)(i * 256u);
+        if (start >= p.n) break;
+        if (start + lane < p.n) out[start + lane] = x[i];
+        uint valid_word = ballot(((known >> i) & 1u) != 0u);
+        if (lane == 0u) out_valid[start >> 5] = valid_word;
     }
     err = simd_or(err);
     if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
