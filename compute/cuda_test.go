@@ -109,7 +109,9 @@ func BenchmarkCUDAColumns(b *testing.B) {
 	}
 	defer floats.Release()
 	var handles []*compute.Column
-	for _, a := range []arrow.Array{col, floats} {
+	numbers := benchIndices(compute.GetAllocator(ctx), rows/2, rows)
+	defer numbers.Release()
+	for _, a := range []arrow.Array{col, floats, numbers} {
 		h, err := compute.ToDevice(ctx, a)
 		if err != nil {
 			b.Fatal(err)
@@ -117,7 +119,7 @@ func BenchmarkCUDAColumns(b *testing.B) {
 		defer h.Release()
 		handles = append(handles, h)
 	}
-	x, f := handles[0], handles[1]
+	x, f, at := handles[0], handles[1], handles[2]
 	for _, c := range []struct {
 		name  string
 		bytes int64 // read and written
@@ -144,6 +146,9 @@ func BenchmarkCUDAColumns(b *testing.B) {
 		}},
 		{"min_max_cumulative_sum", 24, func(b *compute.Batch) *compute.Value {
 			return b.Call("min_max", nil, b.Call("cumulative_sum", nil, x))
+		}},
+		{"sum_take_half", 16, func(b *compute.Batch) *compute.Value {
+			return b.Call("sum", nil, b.Call("take", nil, x, at))
 		}},
 		{"sum_filter_half", 24, func(b *compute.Batch) *compute.Value {
 			return b.Call("sum", nil, b.Call("filter", nil, x, b.Call("greater", nil, x, int64(500_000))))
