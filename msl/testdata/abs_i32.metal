@@ -67,7 +67,10 @@ kernel void abs_i32(
         if (row < p.n) out[row] = live ? r : (int)0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = abs_checked(a, bad)
@@ -97,7 +100,10 @@ kernel void abs_i32_pending(
         if (row < p.n) out[row] = live ? r : (int)0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = abs_checked(a, bad)
@@ -132,7 +138,10 @@ kernel void abs_i32_nulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = abs_checked(a, bad)
@@ -168,5 +177,8 @@ kernel void abs_i32_nulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }

@@ -56,7 +56,10 @@ kernel void abs_u16(
         if (row < p.n) out[row] = live ? r : (ushort)0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = abs_checked(a, bad)
@@ -86,7 +89,10 @@ kernel void abs_u16_pending(
         if (row < p.n) out[row] = live ? r : (ushort)0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = abs_checked(a, bad)
@@ -121,7 +127,10 @@ kernel void abs_u16_nulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = abs_checked(a, bad)
@@ -157,5 +166,8 @@ kernel void abs_u16_nulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }

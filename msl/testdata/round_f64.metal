@@ -253,7 +253,10 @@ kernel void round_f64(
         if (row < p.n) out[row] = live ? r.bits : 0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -294,7 +297,10 @@ kernel void round_f64_cnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -328,7 +334,10 @@ kernel void round_f64_pending(
         if (row < p.n) out[row] = live ? r.bits : 0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -370,7 +379,10 @@ kernel void round_f64_cnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -411,7 +423,10 @@ kernel void round_f64_bnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -453,7 +468,10 @@ kernel void round_f64_bcnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -495,7 +513,10 @@ kernel void round_f64_bnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -538,7 +559,10 @@ kernel void round_f64_bcnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -579,7 +603,10 @@ kernel void round_f64_anulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -621,7 +648,10 @@ kernel void round_f64_acnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -663,7 +693,10 @@ kernel void round_f64_anulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -706,7 +739,10 @@ kernel void round_f64_acnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -748,7 +784,10 @@ kernel void round_f64_abnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -791,7 +830,10 @@ kernel void round_f64_nulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -834,7 +876,10 @@ kernel void round_f64_abnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -878,5 +923,8 @@ kernel void round_f64_nulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }

@@ -300,7 +300,10 @@ kernel void round_to_multiple_f32(
         if (row < p.n) out[row] = live ? r.bits : 0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -341,7 +344,10 @@ kernel void round_to_multiple_f32_cnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -375,7 +381,10 @@ kernel void round_to_multiple_f32_pending(
         if (row < p.n) out[row] = live ? r.bits : 0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -417,7 +426,10 @@ kernel void round_to_multiple_f32_cnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -458,7 +470,10 @@ kernel void round_to_multiple_f32_bnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -500,7 +515,10 @@ kernel void round_to_multiple_f32_bcnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -542,7 +560,10 @@ kernel void round_to_multiple_f32_bnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -585,7 +606,10 @@ kernel void round_to_multiple_f32_bcnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -626,7 +650,10 @@ kernel void round_to_multiple_f32_anulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -668,7 +695,10 @@ kernel void round_to_multiple_f32_acnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -710,7 +740,10 @@ kernel void round_to_multiple_f32_anulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -753,7 +786,10 @@ kernel void round_to_multiple_f32_acnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -795,7 +831,10 @@ kernel void round_to_multiple_f32_abnulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -838,7 +877,10 @@ kernel void round_to_multiple_f32_nulls(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -881,7 +923,10 @@ kernel void round_to_multiple_f32_abnulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = round_to(a, b, c, bad)
@@ -925,5 +970,8 @@ kernel void round_to_multiple_f32_nulls_pending(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }

@@ -75,7 +75,10 @@ kernel void sqrt_f64_native(
         if (row < p.n) out[row] = live ? r.bits : 0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = root_checked(a, bad)
@@ -105,7 +108,10 @@ kernel void sqrt_f64_pending_native(
         if (row < p.n) out[row] = live ? r.bits : 0;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = root_checked(a, bad)
@@ -140,7 +146,10 @@ kernel void sqrt_f64_nulls_native(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
 
 // out = root_checked(a, bad)
@@ -176,5 +185,8 @@ kernel void sqrt_f64_nulls_pending_native(
         if (lane == 0u) out_valid[first >> 5] = valid_word;
     }
     err = simd_or(err);
-    if (lane == 0u && err != 0u) atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    // Looking first keeps many failing rows from queueing for one word.
+    if (lane == 0u && err != 0u && (atomic_load_explicit(error, memory_order_relaxed) & err) != err) {
+        atomic_fetch_or_explicit(error, err, memory_order_relaxed);
+    }
 }
