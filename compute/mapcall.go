@@ -184,16 +184,17 @@ func (o *op) fold(ctx context.Context, p *plan, args []Datum) (Datum, error) {
 
 // execute runs the op on the CPU.
 func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) {
-	var cols [maxInputs]column
+	r := runs.Get().(*run)
+	defer r.recycle()
 	var forms [maxInputs]form
 	for i, a := range args {
 		var err error
 		switch v := a.(type) {
 		case *ac.ArrayDatum:
-			cols[i], err = columnOf(v.Value, o.columnType(p, i, a), p.validity)
+			r.cols[i], err = columnOf(v.Value, o.columnType(p, i, a), p.validity)
 			forms[i] = formArray
 		case *ac.ScalarDatum:
-			cols[i], err = scalarColumn(v.Value, o.typeOf(p, i), p.validity)
+			r.cols[i], err = scalarColumn(v.Value, o.typeOf(p, i), p.validity)
 		default:
 			return o.executeChunks(ctx, p, args)
 		}
@@ -203,15 +204,15 @@ func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) 
 	}
 	for i, s := range p.bound {
 		var err error
-		if cols[len(args)+i], err = scalarColumn(s, o.typeOf(p, len(args)+i), false); err != nil {
+		if r.cols[len(args)+i], err = scalarColumn(s, o.typeOf(p, len(args)+i), false); err != nil {
 			return nil, err
 		}
 	}
-	r, f, err := oneRun(cols, forms, len(args))
+	f, err := r.measure(forms, len(args))
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.runMap(ctx, p, &r, workersOf(ctx))
+	d, err := o.runMap(ctx, p, r, workersOf(ctx))
 	if err != nil {
 		return nil, err
 	}

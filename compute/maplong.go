@@ -22,36 +22,43 @@ func (m *mapper) takesLong() bool {
 	return !bits || uintptr(unsafe.Pointer(unsafe.SliceData(m.out)))%8 == 0
 }
 
-// longRows computes the rows from start on, to end or for bits to the last whole word, and returns the first that it did
-// not. After an error where rows are null it has done none.
+// longRows computes rows [start, end) and returns end, or after an error where inputs have nulls the first row of those
+// that it did not do.
 func (m *mapper) longRows(start, end int) int {
-	n := end - start
-	if m.result == msl.Bool {
-		n &^= 63
-	}
-	if n == 0 {
-		return start
-	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	b, words := &s.block, s.ow
-	b.n = n
-	for i := range m.args {
-		c := &m.run.cols[i]
-		b.in[i].one, b.in[i].values = c.stride == 0, c.data(start*c.stride)
+	defer func() { b.ow = words }()
+	bits := m.result == msl.Bool
+	for start < end {
+		b.n = end - start
+		direct := bits && b.n > blockRows
+		if direct {
+			b.n &^= 63 // the last word may not be whole in memory
+			b.ow = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(m.out[start/8:]))), b.n/64)
+		} else {
+			b.ow = words
+		}
+		if !bits {
+			b.out = m.out[start*widths[m.result]:]
+		}
+		for i := range m.args {
+			c := &m.run.cols[i]
+			b.in[i].one, b.in[i].values = c.stride == 0, c.data(start*c.stride)
+		}
+		if st := m.kernel(b); st != 0 {
+			if m.nullsIn {
+				return start
+			}
+			m.status |= st
+			return end
+		}
+		if bits && !direct {
+			cpu.PutWords(m.out[start/8:], b.ow, b.n)
+		}
+		start += b.n
 	}
-	if m.result == msl.Bool {
-		b.ow = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(m.out[start/8:]))), n/64)
-	} else {
-		b.out = m.out[start*widths[m.result]:]
-	}
-	st := m.kernel(b)
-	b.ow = words
-	if st != 0 && m.nullsIn {
-		return start
-	}
-	m.status |= st
-	return start + n
+	return start
 }
 
 // intersection writes where all inputs are valid.

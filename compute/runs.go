@@ -3,6 +3,7 @@ package compute
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
@@ -73,19 +74,29 @@ type run struct {
 	cols [maxInputs]column
 }
 
-// oneRun makes a run of arguments that are arrays and scalars.
-func oneRun(cols [maxInputs]column, forms [maxInputs]form, args int) (run, form, error) {
-	r, f := run{n: 1, cols: cols}, formScalar
+// runs keeps memory for runs of one call.
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+// recycle forgets the columns.
+func (r *run) recycle() {
+	*r = run{}
+	runs.Put(r)
+}
+
+// measure finds the number of rows of arguments that are arrays and scalars.
+func (r *run) measure(forms [maxInputs]form, args int) (form, error) {
+	f := formScalar
+	r.n = 1
 	for i := range args {
 		switch {
 		case forms[i] == formScalar:
-		case f != formScalar && cols[i].n != r.n:
-			return r, f, lengthError(r.n, cols[i].n)
+		case f != formScalar && r.cols[i].n != r.n:
+			return f, lengthError(r.n, r.cols[i].n)
 		default:
-			r.n, f = cols[i].n, formArray
+			r.n, f = r.cols[i].n, formArray
 		}
 	}
-	return r, f, nil
+	return f, nil
 }
 
 // alignRuns cuts inputs into runs at every chunk border of any of them. Scalars serve every run. Inputs of different

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // bigSum is the reference: every float64 and any sum of a few million of them
@@ -350,4 +351,45 @@ func FuzzExact(f *testing.F) {
 			t.Fatalf("merged sum(%s) = %x, want %x", fmt.Sprint(values), got, want)
 		}
 	})
+}
+
+// TestExactPermutations sums 2^20 hard values, which cancel, lie far apart and
+// reach below the normal numbers, in a thousand random orders: a tenth of them
+// shuffles of all values, the others of stretches of 64 that begin anywhere.
+func TestExactPermutations(t *testing.T) {
+	rounds := 1000
+	if testing.Short() {
+		rounds = 20
+	}
+	r := newRand(21)
+	values := make([]float64, 1<<20)
+	for i := range values {
+		switch k := i % 8; {
+		case k < 3: // most blocks go the fast way
+			values[i] = r.NormFloat64()
+		case k == 3 && i%(1<<14) == 3:
+			values[i] = math.Ldexp(r.Float64()-0.5, r.IntN(2000)-1000)
+		case k == 4 && i%(1<<14) == 4:
+			values[i] = math.Float64frombits(r.Uint64N(1 << 52))
+		case k == 5: // cancels an earlier value
+			values[i] = -values[r.IntN(i)]
+		default:
+			values[i] = float64(r.Int64N(1 << 53))
+		}
+	}
+	want := math.Float64bits(bigSum(values, Bitmap{}))
+	for round := range rounds {
+		if got := math.Float64bits(exactSum(values, Bitmap{})); got != want {
+			t.Fatalf("order %d: %x, want %x", round, got, want)
+		}
+		if round%10 == 0 {
+			r.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+			continue
+		}
+		stretches := unsafe.Slice((*[64]float64)(unsafe.Pointer(&values[r.IntN(64)])), len(values)/64-1)
+		for i := len(stretches) - 1; i > 0; i-- {
+			j := r.IntN(i + 1)
+			stretches[i], stretches[j] = stretches[j], stretches[i]
+		}
+	}
 }
