@@ -64,8 +64,9 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("engines", "", "engines (default all): "+strings.Join(report.Columns, "; "))
 	rounds := flags.Int("rounds", 9, "samples of each engine")
 	sample := flags.Duration("sample", 5*time.Millisecond, "least time of a sample")
-	out := flags.String("out", "../results/cpu-peers", "files to write, without their ending")
+	out := flags.String("out", "../results/cpu-peers/run", "files to write, without their ending")
 	add := flags.Bool("add", false, "keep the cases of an earlier report that are not measured now")
+	before := flags.String("before", "", "the .json of an earlier report: print what has changed since")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -109,6 +110,17 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	rep.Markdown(os.Stdout)
+	if *before == "" {
+		return nil
+	}
+	old, err := report.Load(*before)
+	if err != nil {
+		return err
+	}
+	for _, n := range rep.Sizes() {
+		fmt.Printf("\n## Before and now, %d rows\n\n", n)
+		rep.Compare(os.Stdout, old, n)
+	}
 	return nil
 }
 

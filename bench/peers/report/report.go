@@ -52,15 +52,23 @@ var (
 // Add puts rows in, in place of earlier ones of the same cases.
 func (r *Report) Add(rows ...Row) {
 	for _, row := range rows {
-		at := slices.IndexFunc(r.Rows, func(o Row) bool {
-			return o.Op == row.Op && o.Type == row.Type && o.Rows == row.Rows && o.Nulls == row.Nulls
-		})
-		if at >= 0 {
-			r.Rows[at] = row
+		if old := r.find(&row); old != nil {
+			*old = row
 		} else {
 			r.Rows = append(r.Rows, row)
 		}
 	}
+}
+
+// find is the row of a case; nil if there is none.
+func (r *Report) find(c *Row) *Row {
+	at := slices.IndexFunc(r.Rows, func(o Row) bool {
+		return o.Op == c.Op && o.Type == c.Type && o.Rows == c.Rows && o.Nulls == c.Nulls
+	})
+	if at < 0 {
+		return nil
+	}
+	return &r.Rows[at]
 }
 
 // Sort orders rows by size, then by the operations in the given order.

@@ -44,6 +44,11 @@ func TestReport(t *testing.T) {
 	}
 	require.NotContains(t, b.String(), race.ErrCannot.Error())
 
+	var c strings.Builder
+	r.Compare(&c, &Report{Rows: []Row{row("sum", 10_000_000, true, map[string]time.Duration{Ours: 6 * ms, "arrow-go": 2 * ms, Floor2: 2 * ms})}}, 10_000_000)
+	require.Contains(t, c.String(), "\n| sum | int64 | 10% | 6 | 1 | arrow-go | 3.00 | 0.50 | 3.00 | 1.00 |\n")
+	require.NotContains(t, c.String(), "| add |", "not measured before")
+
 	path := filepath.Join(t.TempDir(), "r.json")
 	empty, err := Load(path)
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ func (r *Report) Table(w io.Writer, rows int) {
 		if row.Rows != rows {
 			continue
 		}
-		fmt.Fprintf(w, "| %s | %s | %s |", row.Op, row.Type, map[bool]string{true: "10%", false: "-"}[row.Nulls])
+		fmt.Fprintf(w, "| %s | %s | %s |", row.Op, row.Type, nulls(row.Nulls))
 		for _, c := range Columns {
 			fmt.Fprintf(w, " %s |", row.cell(c))
 		}
@@ -70,6 +70,36 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
+}
+
+// Compare writes what ours is to the best peer and to the floor now and in an earlier report, for the rows of one size.
+func (r *Report) Compare(w io.Writer, before *Report, rows int) {
+	fmt.Fprint(w, "| op | type | nulls | ms before | ms now | best peer | ours/peer before | now | ours/floor before | now |\n"+
+		"|---|---|---|---|---|---|---|---|---|---|\n")
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		old := before.find(row)
+		if row.Rows != rows || old == nil {
+			continue
+		}
+		name, _ := row.BestPeer()
+		peer, floor := row.Ratio()
+		oldPeer, oldFloor := old.Ratio()
+		lost := ""
+		if peer > 1 {
+			lost = " **loss**"
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s%s | %s | %s |\n", row.Op, row.Type, nulls(row.Nulls),
+			Millis(old.Times[Ours].Median), Millis(row.Times[Ours].Median), orDash(name), ratio(oldPeer), ratio(peer), lost,
+			ratio(oldFloor), ratio(floor))
+	}
+}
+
+func nulls(b bool) string {
+	if b {
+		return "10%"
+	}
+	return "-"
 }
 
 // Sizes lists the numbers of rows, the largest first.
