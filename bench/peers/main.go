@@ -104,6 +104,9 @@ func run(ctx context.Context, args []string) error {
 		if err := measure(ctx, rep, settings, engines, g); err != nil {
 			return err
 		}
+		if err := save(rep, *out); err != nil { // what was measured stays, should the rest be interrupted
+			return err
+		}
 	}
 	rep.Sort(order)
 	if err := save(rep, *out); err != nil {
