@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -36,7 +37,7 @@ func checkChain(ctx context.Context, dev gpu.Device, name string, arity int, col
 		b := compute.NewBatch(compute.WithDevice(ctx, dev))
 		defer b.Release()
 		kept := b.Call("filter", nil, column, mask)
-		v := b.Call(name, nil, []any{kept, kept}[:arity]...)
+		v := b.Call(name, optionsOf(name), slices.Repeat([]any{kept}, arity)...)
 		if err := b.Run(); err != nil {
 			return nil, err
 		}
@@ -104,15 +105,24 @@ func checkDictionary(ctx context.Context, dev gpu.Device, t, index arrow.DataTyp
 	return callOnDevice(ctx, dev, "equal", args)
 }
 
+// optionsOf are those of a function that needs some.
+func optionsOf(name string) compute.FunctionOptions {
+	if name == "cast" {
+		return compute.SafeCastOptions(arrow.PrimitiveTypes.Float32)
+	}
+	return nil
+}
+
 // callOnDevice makes a call if the device is to answer it, and says how many that were. It is an error if the CPU had to.
 func callOnDevice(ctx context.Context, dev gpu.Device, name string, args []compute.Datum) (int, error) {
-	d, err := compute.Explain(ctx, name, nil, args...)
+	opts := optionsOf(name)
+	d, err := compute.Explain(ctx, name, opts, args...)
 	if err != nil || d.Device != metalDriver {
 		return 0, nil // not a type of this function, or one that has no kernel
 	}
 	ctx = compute.WithAllocator(ctx, arrowmem.DefaultAllocator)
 	a := watch(name, dev)
-	out, err := compute.CallFunction(ctx, name, nil, args...)
+	out, err := compute.CallFunction(ctx, name, opts, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -200,7 +200,9 @@ func Crossovers(dev gpu.Info) []Crossover {
 	}
 	for _, t := range tables {
 		for i := range t {
-			add(t[i].name, t[i].cross)
+			if t[i].gpu.Value != "" {
+				add(t[i].name, t[i].cross)
+			}
 		}
 	}
 	for i := range aggregates {

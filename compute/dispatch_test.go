@@ -170,12 +170,13 @@ func TestRegistryOrder(t *testing.T) {
 		}
 		out.Release()
 	}
-	out, err := compute.CallFunction(onCPU(), "run_end_encode", nil, d)
+	ends := compute.RunEndEncodeOptions{RunEndType: arrow.PrimitiveTypes.Int32}
+	out, err := compute.CallFunction(onCPU(), "run_end_encode", &ends, d)
 	if err != nil {
 		t.Fatalf("a function of arrow-go's: %v", err)
 	}
 	out.Release()
-	if why, err := compute.Explain(onCPU(), "run_end_encode", nil, d); err != nil || why.Device != "arrow-go" {
+	if why, err := compute.Explain(onCPU(), "run_end_encode", &ends, d); err != nil || why.Device != "arrow-go" {
 		t.Errorf("Explain of arrow-go's run_end_encode: %v, %v", why, err)
 	}
 	if _, err := compute.CallFunction(onCPU(), "my_function", nil, d); !errors.Is(err, arrow.ErrKey) {

@@ -88,8 +88,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenFilesCompile compiles all kernels in one run of g++ with the emulator's headers. Attributes and threadgroup
-// memory mean nothing to it; the emulator checks those.
+// TestGoldenFilesCompile compiles all kernels in two runs of g++ with the emulator's headers: those for Metal, and those for
+// devices that have more. Attributes and threadgroup memory mean nothing to it; the emulator checks those.
 func TestGoldenFilesCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles kernel text with g++, which -short leaves out")
@@ -99,10 +99,12 @@ func TestGoldenFilesCompile(t *testing.T) {
 		t.Fatal("needs g++: kernel text is checked by compiling it (use -short to leave this out)")
 	}
 	files := goldenFiles(t)
-	var b strings.Builder
-	// Metal has no double; the kernels for devices that have take its square root.
-	b.WriteString("#include <metal_stdlib>\nnamespace metal { static inline double sqrt(double v) { return __builtin_sqrt(v); } }\n")
+	texts := map[bool]*strings.Builder{false: new(strings.Builder), true: new(strings.Builder)}
+	for _, b := range texts {
+		b.WriteString("#include <metal_stdlib>\n")
+	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
+		b := texts[strings.HasSuffix(name, "_native.metal") || strings.HasSuffix(name, "_lookback.metal")]
 		text := strings.TrimPrefix(files[name], "#include <metal_stdlib>\n")
 		b.WriteString("namespace file_" + strings.TrimSuffix(name, ".metal") + " {\n#line 1 \"" + name + "\"\n")
 		b.WriteString(text + "}\n")
@@ -112,13 +114,18 @@ func TestGoldenFilesCompile(t *testing.T) {
 			}
 		}
 	}
-	source := filepath.Join(t.TempDir(), "all.cpp")
-	if err := os.WriteFile(source, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.Command(compiler, "-std=c++17", "-fsyntax-only", "-fsigned-char", "-Wall", "-Wextra", "-Wno-attributes",
-		"-Wno-unused-function", "-nostdinc++", "-isystem", "../gpu/metal/emulator/src/include", source)
-	if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("g++: %v\n%.8000s", err, out)
+	for wide, b := range texts {
+		source := filepath.Join(t.TempDir(), "all.cpp")
+		if err := os.WriteFile(source, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"-std=c++17", "-fsyntax-only", "-fsigned-char", "-Wall", "-Wextra", "-Wno-attributes", "-Wno-unknown-pragmas",
+			"-Wno-unused-function", "-nostdinc++", "-isystem", "../gpu/metal/emulator/src/include", source}
+		if wide {
+			args = append(args, "-D__MTL_WIDE")
+		}
+		if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("g++, wide=%v: %v\n%.8000s", wide, err, out)
+		}
 	}
 }

@@ -141,9 +141,9 @@ static inline T integral(T a, uint mode) {
     U whole = 0, step = ONE;
     bool odd = false, tie, more;
     if (size < ONE) {
-        U half = (U)(BIAS - 1) << FRACTION;
-        tie = size == half;
-        more = size > half;
+        U middle = (U)(BIAS - 1) << FRACTION;
+        tie = size == middle;
+        more = size > middle;
     } else {
         uint places = (uint)(BIAS + FRACTION) - (uint)(size >> FRACTION);
         step = (U)1 << places;

@@ -12,6 +12,7 @@ kernel void {{.Name}}(
     if (sg == 0u && lane == 0u) before[0] = atomic_fetch_add_explicit(states + 2ul * (ulong)p.tiles, 1ul, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     ulong tile = before[0];
+    (void)tg; // tiles are numbered by who comes first
 {{- else}}
     ulong tile = group_index(tg);
 {{- end}}
@@ -34,8 +35,8 @@ kernel void {{.Name}}(
         }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * {{.Each}}u);
 {{- if .ANulls}}
+    ulong first = base + (ulong)(lane * {{.Each}}u);
     uint k = first >= n ? 0u : n - first < {{.Each}}ul ? (uint)(n - first) : {{.Each}}u;
     uint live = k != 0u ? bits_at(valid, p.valid + first, k) : 0u;
     bool ended = k != 0u && live != low_bits(k);

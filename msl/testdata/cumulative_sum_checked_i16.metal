@@ -89,7 +89,6 @@ kernel void cumulative_sum_checked_i16(
         }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 8u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
         ulong x = (ulong)mine[lane * (8u + 1u) + j];
@@ -158,7 +157,6 @@ kernel void cumulative_sum_checked_i16_pending(
         }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 8u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 8u; j++) {
         ulong x = (ulong)mine[lane * (8u + 1u) + j];

@@ -114,6 +114,7 @@ kernel void cumulative_sum_checked_i64_lookback(
     if (sg == 0u && lane == 0u) before[0] = atomic_fetch_add_explicit(states + 2ul * (ulong)p.tiles, 1ul, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     ulong tile = before[0];
+    (void)tg; // tiles are numbered by who comes first
     if (tile >= (ulong)p.tiles) return;
     ulong n = p.n;
 
@@ -133,7 +134,6 @@ kernel void cumulative_sum_checked_i64_lookback(
         }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 16u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 16u; j++) {
         ulong x = (ulong)mine[lane * (16u + 1u) + j];
@@ -214,6 +214,7 @@ kernel void cumulative_sum_checked_i64_pending_lookback(
     if (sg == 0u && lane == 0u) before[0] = atomic_fetch_add_explicit(states + 2ul * (ulong)p.tiles, 1ul, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     ulong tile = before[0];
+    (void)tg; // tiles are numbered by who comes first
     if (tile >= (ulong)p.tiles) return;
     ulong n = len[0] < p.n ? len[0] : p.n;
 
@@ -233,7 +234,6 @@ kernel void cumulative_sum_checked_i64_pending_lookback(
         }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    ulong first = base + (ulong)(lane * 16u);
     ulong sum = 0ul;
     for (uint j = 0u; j < 16u; j++) {
         ulong x = (ulong)mine[lane * (16u + 1u) + j];
@@ -316,6 +316,7 @@ kernel void cumulative_sum_checked_i64_nulls_lookback(
     if (sg == 0u && lane == 0u) before[0] = atomic_fetch_add_explicit(states + 2ul * (ulong)p.tiles, 1ul, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     ulong tile = before[0];
+    (void)tg; // tiles are numbered by who comes first
     if (tile >= (ulong)p.tiles) return;
     ulong n = p.n;
 
@@ -439,6 +440,7 @@ kernel void cumulative_sum_checked_i64_nulls_pending_lookback(
     if (sg == 0u && lane == 0u) before[0] = atomic_fetch_add_explicit(states + 2ul * (ulong)p.tiles, 1ul, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     ulong tile = before[0];
+    (void)tg; // tiles are numbered by who comes first
     if (tile >= (ulong)p.tiles) return;
     ulong n = len[0] < p.n ? len[0] : p.n;
 

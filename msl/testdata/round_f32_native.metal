@@ -38,9 +38,9 @@ static inline f32 integral(f32 a, uint mode) {
     uint whole = 0, step = ONE;
     bool odd = false, tie, more;
     if (size < ONE) {
-        uint half = (uint)(BIAS - 1) << FRACTION;
-        tie = size == half;
-        more = size > half;
+        uint middle = (uint)(BIAS - 1) << FRACTION;
+        tie = size == middle;
+        more = size > middle;
     } else {
         uint places = (uint)(BIAS + FRACTION) - (uint)(size >> FRACTION);
         step = (uint)1 << places;

@@ -26,9 +26,9 @@ static inline f64 integral(f64 a, uint mode) {
     ulong whole = 0, step = ONE;
     bool odd = false, tie, more;
     if (size < ONE) {
-        ulong half = (ulong)(BIAS - 1) << FRACTION;
-        tie = size == half;
-        more = size > half;
+        ulong middle = (ulong)(BIAS - 1) << FRACTION;
+        tie = size == middle;
+        more = size > middle;
     } else {
         uint places = (uint)(BIAS + FRACTION) - (uint)(size >> FRACTION);
         step = (ulong)1 << places;

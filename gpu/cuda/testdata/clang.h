@@ -75,4 +75,6 @@ ATOMICS(int)
 ATOMICS(unsigned)
 ATOMICS(unsigned long long)
 __device__ float atomicAdd(float*, float);
+__device__ float sqrt(float);
+__device__ double sqrt(double);
 __device__ float atomicExch(float*, float);
