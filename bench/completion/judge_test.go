@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -192,4 +193,15 @@ func TestClockDrift(t *testing.T) {
 	toHost(rows, tie{device(time.Second), time.Second}, tie{device(9 * time.Second), 9 * time.Second})
 	require.InDelta(t, 3*time.Second, rows[0].start, 10)
 	require.InDelta(t, 4*time.Second, rows[0].end, 10)
+}
+
+// TestCommittedResults: the tables in the repository follow from the raw files beside them.
+func TestCommittedResults(t *testing.T) {
+	folders, err := filepath.Glob("../results/completion-*")
+	require.NoError(t, err)
+	require.NotEmpty(t, folders)
+	for _, folder := range folders {
+		_, err := analyze(folder, true)
+		require.NoError(t, err)
+	}
 }
