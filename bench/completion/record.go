@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -96,19 +97,24 @@ type header struct {
 // rawFile is lines of JSON, each its own member of a gzip file, so that a run can add to what an earlier one left.
 type rawFile struct{ path string }
 
-// add appends a line.
+// add appends a line, in one write: a run that is killed leaves whole lines.
 func (r rawFile) add(line any) error {
 	text, err := json.Marshal(line)
 	if err != nil {
+		return err
+	}
+	var member bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&member, gzip.BestCompression)
+	_, err = zip.Write(append(text, '\n'))
+	if err := errors.Join(err, zip.Close()); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	zip, _ := gzip.NewWriterLevel(f, gzip.BestCompression)
-	_, err = zip.Write(append(text, '\n'))
-	return errors.Join(err, zip.Close(), f.Close())
+	_, err = f.Write(member.Bytes())
+	return errors.Join(err, f.Close())
 }
 
 // read returns what the file holds. A last line that was cut off by a crash is an error, since all others may be too.
