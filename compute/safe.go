@@ -216,7 +216,8 @@ func emptyData(t arrow.DataType) arrow.ArrayData {
 			bufs = append(bufs, arrowmem.NewBufferBytes(make([]byte, 8)))
 		}
 	case arrow.BinaryDataType:
-		bufs = append(bufs, arrowmem.NewBufferBytes(make([]byte, 8)), arrowmem.NewBufferBytes([]byte{}))
+		// an offset, or a view, which is longer
+		bufs = append(bufs, arrowmem.NewBufferBytes(make([]byte, arrow.ViewHeaderSizeBytes)), arrowmem.NewBufferBytes([]byte{}))
 	default:
 		b := array.NewBuilder(arrowmem.DefaultAllocator, t)
 		defer b.Release()
