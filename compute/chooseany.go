@@ -205,8 +205,6 @@ func pick(ctx context.Context, n int, choice, valid []uint64, a, b arrow.Array) 
 	return pickValues(ctx, n, choice, chosen, a, b)
 }
 
-func isBinaryLike(t arrow.DataType) bool { return arrow.IsBaseBinary(t.ID()) }
-
 // sameDictionary says that two arrays have one dictionary, so that their indexes mean the same.
 func sameDictionary(a, b arrow.ArrayData) bool {
 	x, y := dictionaryOf(a), dictionaryOf(b)

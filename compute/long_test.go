@@ -66,8 +66,8 @@ func checkLong(t *testing.T, a, b *array.Int64) {
 		{"add", [2]compute.Datum{x, fifty}, a.IsValid, func(i int) any { return a.Value(i) + 50 }},
 		{"greater", [2]compute.Datum{x, y}, both, func(i int) any { return a.Value(i) > b.Value(i) }},
 		{"greater", [2]compute.Datum{x, fifty}, a.IsValid, func(i int) any { return a.Value(i) > 50 }},
-		{"greater_equal", [2]compute.Datum{fifty, x}, a.IsValid, func(i int) any { return 50 >= a.Value(i) }},
-		{"not_equal", [2]compute.Datum{fifty, x}, a.IsValid, func(i int) any { return 50 != a.Value(i) }},
+		{"greater_equal", [2]compute.Datum{fifty, x}, a.IsValid, func(i int) any { return a.Value(i) <= 50 }},
+		{"not_equal", [2]compute.Datum{fifty, x}, a.IsValid, func(i int) any { return a.Value(i) != 50 }},
 		{"less", [2]compute.Datum{null, x}, func(int) bool { return false }, nil},
 	} {
 		out, err := compute.CallFunction(ctx, c.name, nil, c.args[:]...)

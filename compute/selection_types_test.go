@@ -18,7 +18,6 @@ import (
 
 var (
 	i16   = arrow.PrimitiveTypes.Int16
-	i32   = arrow.PrimitiveTypes.Int32
 	utf8  = arrow.BinaryTypes.String
 	point = arrow.StructOf(
 		arrow.Field{Name: "x", Type: i64, Nullable: true},

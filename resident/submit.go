@@ -211,9 +211,9 @@ func (l *lane) collect(w *wait, t *gpu.Task, seq uint32, last bool) error {
 		t.Result = gpu.TaskResult{}
 		return nil
 	}
-	members, share := 1, t.N
+	members := 1
 	if t.N > l.w.opts.Solo {
-		share = ((t.N+l.w.opts.Members-1)/l.w.opts.Members + chunkRows - 1) / chunkRows * chunkRows
+		share := ((t.N+l.w.opts.Members-1)/l.w.opts.Members + chunkRows - 1) / chunkRows * chunkRows
 		members = (t.N + share - 1) / share
 	}
 	words := 4

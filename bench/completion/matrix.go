@@ -16,6 +16,8 @@ import (
 
 // matrixC is the native function: nothing but machine code of the C calling convention. It multiplies rows of matrix a
 // with matrix b, both of float32 and 512 wide.
+//
+//lint:ignore U1000 assembly jumps to it, and native callers get its address
 func matrixC()
 
 // matrixHeld calls it from Go, as assembly is called: the processor is held to the end. No stack check, no way to stop.

@@ -26,7 +26,7 @@ func cumulateLike[T Integer](t *testing.T) {
 				}
 			}
 			for i := range bits {
-				bits[i] = byte(r.Uint32()) | byte(r.Uint32()) | byte(turn/2*0xff)
+				bits[i] = byte(r.Uint32()|r.Uint32()>>8) | byte(turn/2*0xff)
 			}
 			valid := Bitmap{Data: bits, Off: 5}
 			if turn == 5 {

@@ -99,7 +99,8 @@ func Round[T Float](out, a, unit []T, mode RoundMode) (st Status) {
 		if x-x != 0 {
 			continue // no number
 		}
-		u, scaled := unit[i], T(0)
+		u := unit[i]
+		var scaled T
 		if up {
 			scaled = x * u
 		} else {
