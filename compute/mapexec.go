@@ -302,7 +302,8 @@ func (m *mapper) recheck(b *block, row int, st cpu.Status) cpu.Status {
 		return st
 	}
 	if m.op.nulls == intersect {
-		cpu.Bitmap{Data: m.outValid}.Words(b.ov, row, b.n)
+		// no byte past these rows: another goroutine may write it
+		cpu.Bitmap{Data: m.outValid[:(row+b.n+7)/8]}.Words(b.ov, row, b.n)
 	}
 	one, wo := *b, widths[m.result]
 	one.n, st = 1, 0
