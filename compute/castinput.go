@@ -91,7 +91,7 @@ func (c *call) cast(ctx context.Context, args []Datum) (cast []Datum, release fu
 }
 
 // misfit is the status of a run in which a fused cast failed.
-const misfit cpu.Status = 1 << 7
+const misfit = cpu.Free
 
 // convert casts a block of an argument, as far as it is valid, into the scratch that scalars are repeated in.
 func (m *mapper) convert(s *scratch, i, row int) {

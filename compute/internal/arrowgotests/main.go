@@ -33,7 +33,13 @@ type exclusion struct{ test, reason string }
 
 // exclusions are given to go test's -skip. An excluded test is printed with
 // its reason on every run.
-var exclusions []exclusion
+var exclusions = []exclusion{
+	{"^TestUnaryArithmetic$/^TestLog#09$/^checked=", wrongLog},
+	{"^TestBinaryArithmetic$/^TestLog#09$", wrongLog},
+}
+
+// wrongLog: of the smallest float64 these tests expect what math.Log gives where they run.
+const wrongLog = "they expect math.Log's answer for a subnormal, which is -709.09 on amd64 and rightly -744.44 elsewhere"
 
 type config struct {
 	files    []string // nil for all

@@ -24,6 +24,8 @@ const (
 	// LogOfZero and LogOfNegative: a logarithm has no value there.
 	LogOfZero
 	LogOfNegative
+	// Free is the first bit that no kernel sets.
+	Free
 )
 
 // The operations that there is assembly for.
