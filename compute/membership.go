@@ -147,11 +147,22 @@ func (m *membership) mayBeNull(values bool) bool {
 	return false
 }
 
-// run looks up a datum on the CPU.
+// run looks up a datum on the CPU. The answer to several chunks is one.
 func (m *membership) run(ctx context.Context, args []Datum) (Datum, error) {
-	return lookUpChunks(ctx, args[0], m.kind, arrow.FixedWidthTypes.Boolean, func(c *column) (arrow.ArrayData, error) {
+	t := arrow.FixedWidthTypes.Boolean
+	found, err := lookUpChunks(ctx, args[0], m.kind, t, func(c *column) (arrow.ArrayData, error) {
 		return m.column(ctx, c)
 	})
+	if err != nil || len(chunksOf(found)) < 2 {
+		return found, err
+	}
+	defer found.Release()
+	one, err := whole(ctx, chunksOf(found), t)
+	if err != nil {
+		return nil, err
+	}
+	defer one.Release()
+	return assemble(t, formChunked, []arrow.ArrayData{one}), nil
 }
 
 // lookUpChunks calls f for each chunk of a datum and gives the results its form.

@@ -57,7 +57,8 @@ func resolveTake(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 	return c, nil
 }
 
-// takeDatum takes on the CPU. The result is chunked as the indices are, and as one chunk where only the values are.
+// takeDatum takes on the CPU. The result is chunked as the indices are, and as one chunk where only the values are. Chunks
+// of strings have no empty ones among them.
 func takeDatum(ctx context.Context, values, indices Datum) (Datum, error) {
 	fv, _ := formOf(values)
 	fi, _ := formOf(indices)
@@ -76,6 +77,9 @@ func takeDatum(ctx context.Context, values, indices Datum) (Datum, error) {
 	for _, chunk := range chunksOf(indices) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if chunk.Len() == 0 && fi == formChunked && arrow.IsBaseBinary(t.ID()) {
+			continue
 		}
 		d, err := take(ctx, src, chunk)
 		if err != nil {

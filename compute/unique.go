@@ -183,7 +183,8 @@ func encoded(ctx context.Context, cols []column, kind keyKind, t arrow.DataType,
 		}
 		indexes[i] = view[int32](bufs[i].Bytes(), cols[i].n)
 	}
-	regions, err := identify(ctx, cols, kind, masked, func(_ int, p piece, ids []int32) {
+	// Rows of the null type have a null for their dictionary, masked or not.
+	regions, err := identify(ctx, cols, kind, masked && kind != nullKeys, func(_ int, p piece, ids []int32) {
 		copy(indexes[p.col][p.start:p.end], ids)
 	})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -21,12 +20,8 @@ type event struct {
 }
 
 // goTest runs the tests and counts them, subtests included.
-func goTest(ctx context.Context, temp string, c config, tests []string) (passed, failed int, err error) {
-	args, err := testArgs(c, tests)
-	if err != nil {
-		return 0, 0, err
-	}
-	cmd := exec.CommandContext(ctx, "go", args...)
+func goTest(ctx context.Context, temp string, c config) (passed, failed int, err error) {
+	cmd := exec.CommandContext(ctx, "go", testArgs(c)...)
 	cmd.Dir = filepath.Join(temp, "arrow-go")
 	// The go.work file must rule whatever the caller's environment says.
 	cmd.Env = append(os.Environ(), "GOWORK="+filepath.Join(temp, "go.work"), "GOFLAGS=", "PWD="+cmd.Dir)
@@ -48,33 +43,11 @@ func goTest(ctx context.Context, temp string, c config, tests []string) (passed,
 	return passed, failed, err
 }
 
-func testArgs(c config, tests []string) ([]string, error) {
+func testArgs(c config) []string {
 	// Without -trimpath the temporary folder's name would defeat the build cache.
 	args := []string{"test", "-json", "-trimpath", "-vet=off", "-timeout=9m"}
-	run := c.run
-	if top, sub, _ := strings.Cut(c.run, "/"); c.files != nil {
-		// go test matches the levels of a name one by one: the first must
-		// be one of the chosen files' tests.
-		match, err := regexp.Compile(top)
-		if err != nil {
-			return nil, fmt.Errorf("-run: %w", err)
-		}
-		var chosen []string
-		for _, t := range tests {
-			if match.MatchString(t) {
-				chosen = append(chosen, t)
-			}
-		}
-		if len(chosen) == 0 {
-			return nil, fmt.Errorf("no test matches %q", c.run)
-		}
-		run = "^(" + strings.Join(chosen, "|") + ")$"
-		if sub != "" {
-			run += "/" + sub
-		}
-	}
-	if run != "" {
-		args = append(args, "-run", run)
+	if c.run != "" {
+		args = append(args, "-run", c.run)
 	}
 	if len(exclusions) > 0 {
 		var skip []string
@@ -83,7 +56,7 @@ func testArgs(c config, tests []string) ([]string, error) {
 		}
 		args = append(args, "-skip", strings.Join(skip, "|"))
 	}
-	return append(args, "./"+testFolder), nil
+	return append(args, "./"+testFolder)
 }
 
 // count reads the events. The output of a test is printed when it fails, or as

@@ -2,8 +2,7 @@
 // against this module's: the test files are arrow-go's, with only the import
 // path of the compute package changed.
 //
-//	go run ./compute/internal/arrowgotests                     the functions that are ours
-//	go run ./compute/internal/arrowgotests -all                every external test file
+//	go run ./compute/internal/arrowgotests                     every external test file
 //	go run ./compute/internal/arrowgotests -run Filter -v
 //	go run ./compute/internal/arrowgotests -original           arrow-go against itself
 //
@@ -20,13 +19,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 )
-
-// defaultFiles test the functions that this module implements itself.
-const defaultFiles = "scalar_compare_test.go,arithmetic_test.go,scalar_bool_test.go," +
-	"vector_selection_test.go,selection_filter_record_batch_test.go,cast_test.go"
 
 // exclusion is a test that cannot hold here, and why.
 type exclusion struct{ test, reason string }
@@ -42,7 +36,6 @@ var exclusions = []exclusion{
 const wrongLog = "they expect math.Log's answer for a subnormal, which is -709.09 on amd64 and rightly -744.44 elsewhere"
 
 type config struct {
-	files    []string // nil for all
 	run      string
 	verbose  bool
 	original bool
@@ -50,15 +43,10 @@ type config struct {
 
 func main() {
 	var c config
-	files := flag.String("files", defaultFiles, "test files to run, separated by commas")
-	all := flag.Bool("all", false, "run every external test file")
 	flag.StringVar(&c.run, "run", "", "regular expression of the tests to run, subtests included, as for go test")
 	flag.BoolVar(&c.verbose, "v", false, "print the tests' output as it comes")
 	flag.BoolVar(&c.original, "original", false, "leave the import path as it is")
 	flag.Parse()
-	if !*all {
-		c.files = strings.Split(*files, ",")
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	passed, failed, err := run(ctx, c)
@@ -82,12 +70,11 @@ func run(ctx context.Context, c config) (passed, failed int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 
-	tests, err := prepare(ctx, temp, arrowDir, ourDir, c)
-	if err != nil {
+	if err := prepare(ctx, temp, arrowDir, ourDir, c.original); err != nil {
 		return 0, 0, err
 	}
 	for _, e := range exclusions {
 		fmt.Printf("excluded %s: %s\n", e.test, e.reason)
 	}
-	return goTest(ctx, temp, c, tests)
+	return goTest(ctx, temp, c)
 }

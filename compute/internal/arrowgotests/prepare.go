@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -61,51 +59,36 @@ func goCommand(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// prepare fills temp with the copy, the tests and a go.work file, and returns
-// the names of the tests to run.
-func prepare(ctx context.Context, temp, arrowDir, ourDir string, c config) ([]string, error) {
+// prepare fills temp with the copy, the tests and a go.work file.
+func prepare(ctx context.Context, temp, arrowDir, ourDir string, original bool) error {
 	// A module's go version is never below that of one it requires, so ours
 	// serves for both.
 	version, err := goCommand(ctx, "list", "-m", "-f", "{{.GoVersion}}")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	work := fmt.Sprintf("go %s\n\nuse (\n\t./arrow-go\n\t%q\n)\n", bytes.TrimSpace(version), ourDir)
 	if err := os.WriteFile(filepath.Join(temp, "go.work"), []byte(work), 0o644); err != nil {
-		return nil, err
+		return err
 	}
 	dst := filepath.Join(temp, "arrow-go")
 	if err := copyModule(dst, arrowDir); err != nil {
-		return nil, err
+		return err
 	}
 	folder := filepath.Join(dst, filepath.FromSlash(testFolder))
 	if err := os.Mkdir(folder, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	sources, err := filepath.Glob(filepath.Join(arrowDir, "arrow", "compute", "*_test.go"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	// All external test files come along, because they share helpers; only the
-	// chosen files' tests run.
-	var tests, found []string
 	for _, source := range sources {
-		external, names, err := copyTest(folder, source, c.original)
-		if err != nil {
-			return nil, err
-		}
-		base := filepath.Base(source)
-		if external && (c.files == nil || slices.Contains(c.files, base)) {
-			found = append(found, base)
-			tests = append(tests, names...)
+		if err := copyTest(folder, source, original); err != nil {
+			return err
 		}
 	}
-	for _, f := range c.files {
-		if !slices.Contains(found, f) {
-			return nil, fmt.Errorf("no external test file %s in %s", f, arrowModule)
-		}
-	}
-	return tests, nil
+	return nil
 }
 
 // copyModule copies a module's files except its tests. The module cache is
@@ -134,28 +117,22 @@ func copyModule(dst, src string) error {
 	})
 }
 
-// copyTest copies a file of package compute_test with the import path changed,
-// and lists its tests. Files of package compute itself test arrow-go's inside.
-func copyTest(folder, source string, original bool) (external bool, tests []string, err error) {
+// copyTest copies a file of package compute_test with the import path changed.
+// Files of package compute itself test arrow-go's inside.
+func copyTest(folder, source string, original bool) error {
 	text, err := os.ReadFile(source)
 	if err != nil {
-		return false, nil, err
+		return err
 	}
-	f, err := parser.ParseFile(token.NewFileSet(), source, text, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(token.NewFileSet(), source, text, parser.PackageClauseOnly)
 	if err != nil {
-		return false, nil, err
+		return err
 	}
 	if f.Name.Name != "compute_test" {
-		return false, nil, nil
+		return nil
 	}
 	if !original {
 		text = bytes.ReplaceAll(text, []byte(theirImport), []byte(ourImport))
 	}
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if ok && fn.Recv == nil && (strings.HasPrefix(fn.Name.Name, "Test") || strings.HasPrefix(fn.Name.Name, "Example")) {
-			tests = append(tests, fn.Name.Name)
-		}
-	}
-	return true, tests, os.WriteFile(filepath.Join(folder, filepath.Base(source)), text, 0o644)
+	return os.WriteFile(filepath.Join(folder, filepath.Base(source)), text, 0o644)
 }
