@@ -36,7 +36,8 @@ func ValueCountsArray(ctx context.Context, values arrow.Array) (arrow.Array, err
 // DictionaryEncode is the values as a dictionary of the distinct ones, in the order of first appearance, and an int32
 // index for each row; chunks share one dictionary. What is a dictionary already stays as it is.
 //
-// Types, NaN and errors are those of [Unique]. Nulls stay null, or with NullEncodingEncode are an entry of the dictionary.
+// Types, NaN and errors are those of [Unique]. Nulls stay null, or with NullEncodingEncode are an entry of the
+// dictionary; the dictionary of the null type has its null in any case.
 func DictionaryEncode(ctx context.Context, opts DictionaryEncodeOptions, values Datum) (Datum, error) {
 	return CallFunction(ctx, "dictionary_encode", &opts, values)
 }
