@@ -124,16 +124,25 @@ func soak(t *testing.T, ctx context.Context, dev gpu.Device, mem *memory.Allocat
 			}
 		}
 		run(max(c.n/10, 50))
-		before, stats := heldNow(t, dev), mem.Stats()
-		start := time.Now()
-		run(c.n)
-		took := time.Since(start)
-		after, now := heldNow(t, dev), mem.Stats()
-		t.Logf("%d %s in %v: %v; before: %v", c.n, c.name, took.Round(time.Millisecond), after, before)
-		if after.rss > before.rss+slack || after.device > before.device+slack || after.heap > before.heap+slack ||
-			after.goroutines > before.goroutines+2 {
-			t.Errorf("%d %s: before them %v, after them %v", c.n, c.name, before, after)
+		stats := mem.Stats()
+		// What leaks grows each time; what the runtime had not yet taken grows once.
+		for round := 1; ; round++ {
+			before := heldNow(t, dev)
+			start := time.Now()
+			run(c.n)
+			took := time.Since(start)
+			after := heldNow(t, dev)
+			t.Logf("%d %s in %v: %v; before: %v", c.n, c.name, took.Round(time.Millisecond), after, before)
+			if after.rss <= before.rss+slack && after.device <= before.device+slack && after.heap <= before.heap+slack &&
+				after.goroutines <= before.goroutines+2 {
+				break
+			}
+			if round == 3 {
+				t.Errorf("%d %s, for the third time: before them %v, after them %v", c.n, c.name, before, after)
+				break
+			}
 		}
+		now := mem.Stats()
 		if now.Active != stats.Active || now.Parked != 0 || now.BadFrees != 0 || now.Reserved > stats.Reserved {
 			t.Errorf("%d %s: the allocator held %+v before them, %+v after them", c.n, c.name, stats, now)
 		}
