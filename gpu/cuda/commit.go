@@ -2,7 +2,12 @@
 
 package cuda
 
-import "github.com/broadhead-go/broadhead/gpu"
+import (
+	"context"
+	"errors"
+
+	"github.com/broadhead-go/broadhead/gpu"
+)
 
 // A commit is timed from so many threadgroups or copied bytes on: two events cost some microseconds.
 const (
@@ -33,10 +38,8 @@ func (c *commands) Commit() (gpu.Event, error) {
 		return e, nil
 	}
 	if err := d.launch(e); err != nil {
-		r.GiveBack()
 		return nil, err
 	}
-	d.Ends.Start(&e.Completion, e)
 	return e, nil
 }
 
@@ -50,37 +53,71 @@ func worthTiming(r *recording) bool {
 	return groups >= timedGroups || bytes >= timedBytes
 }
 
-// launch puts e's recording on a stream.
+// commandsOf is about how many commands the recording puts on its stream, the word and the events included.
+func commandsOf(r *recording) int { return len(r.Steps) + 3 }
+
+// launch puts e's recording on a stream. While all streams are full it waits.
 func (d *device) launch(e *event) error {
+	for {
+		room, err := d.launchInto(e)
+		if room == nil {
+			return err
+		}
+		select {
+		case <-room:
+		case <-d.Ends.Failed():
+			e.rec.GiveBack()
+			return d.Lost()
+		}
+	}
+}
+
+// launchInto puts e's recording on a stream that has room, or returns what tells of room.
+func (d *device) launchInto(e *event) (<-chan struct{}, error) {
 	s, err := d.ctx.begin()
 	if err != nil {
-		return d.Lose(err.Error())
+		e.rec.GiveBack()
+		return nil, d.Lose(err.Error())
 	}
 	defer s.end()
-	sl, err := d.slots.take(d, s)
+	sl, room, err := d.slots.take(d, s, commandsOf(e.rec))
 	if err != nil {
-		return err
+		e.rec.GiveBack()
 	}
-	q := queue{session: s, dev: d, stream: sl.stream.handle, rec: e.rec}
+	if sl == nil {
+		return room, err
+	}
+	q := queue{session: s, dev: d, stream: sl.stream.handle, rec: e.rec, slot: sl}
 	e.slot, e.stream, e.value = sl, q.stream, sl.value
 	e.timed = worthTiming(e.rec) && sl.timer(s) && s.call(cuEventRecord, sl.start, q.stream) == success
-	if err := q.all(); err != nil {
-		q.abandon(sl)
-		return err
-	}
+	err = q.all()
 	if e.timed {
 		e.timed = s.call(cuEventRecord, sl.end, q.stream) == success
 	}
+	// A recording of which only a part runs has an end as well, and what it names lives until then.
 	if st := s.call(cuStreamWriteValue64, q.stream, sl.at, uintptr(sl.value), 0); st != success {
-		err := d.judge(st)
-		q.abandon(sl)
-		return err
+		if err == nil {
+			err = d.judge(st)
+		}
+		if d.patiently(func() error { return d.synchronize(q.stream) }, nil) == nil {
+			e.Finish()
+			return nil, err
+		}
 	}
-	return nil
+	d.Ends.Start(&e.Completion, e)
+	if errors.Is(err, errHeldUp) {
+		err = e.Wait(context.Background())
+	}
+	return nil, err
 }
 
-// abandon gives up a recording of which a part may run: what it names must live until that has ended.
-func (q *queue) abandon(sl *slot) {
-	q.call(cuStreamSynchronize, q.stream)
-	q.dev.slots.put(sl)
+// synchronize waits until everything on a stream has ended, well or badly.
+func (d *device) synchronize(stream uintptr) error {
+	s, err := d.ctx.begin()
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	s.call(cuStreamSynchronize, stream)
+	return nil
 }

@@ -3,9 +3,11 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/broadhead-go/broadhead/gpu"
@@ -18,6 +20,7 @@ type queue struct {
 	dev    *device
 	stream uintptr
 	rec    *recording
+	slot   *slot   // nil: the recording is short
 	staged *buffer // the recording's bytes in memory that the device sees, if a kernel takes their address
 
 	noStaging bool // no memory may be taken
@@ -34,8 +37,42 @@ func (q *queue) all() error {
 		case record.Copy:
 			err = q.copy(c)
 		}
+		if err == nil && (i+1)%markEvery == 0 && q.slot != nil {
+			err = q.mark(uint64((i + 1) / markEvery))
+		}
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// errHeldUp says that the device does not get on with the recording.
+var errHeldUp = errors.New("the commands before are not done")
+
+// marksAhead is how many marks the host is ahead of the device.
+const marksAhead = 3
+
+// mark has the stream write how far it is, and waits until it is not too far behind: the driver would make the caller
+// wait as well, but without an end.
+func (q *queue) mark(n uint64) error {
+	sl := q.slot
+	before := sl.value - 1 - sl.marks
+	if st := q.call(cuStreamWriteValue64, q.stream, sl.at, uintptr(before+n), 0); st != success {
+		return q.dev.judge(st)
+	}
+	if n <= marksAhead {
+		return nil
+	}
+	start, limit := time.Now(), gpu.CommandTimeout()
+	for sl.word.Load() < before+n-marksAhead {
+		select {
+		case <-q.dev.Ends.Failed():
+			return errHeldUp
+		case <-time.After(shortestNap):
+		}
+		if limit != 0 && time.Since(start) > limit {
+			return errHeldUp
 		}
 	}
 	return nil

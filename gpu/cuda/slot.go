@@ -16,15 +16,20 @@ const (
 	// wordSpacing keeps the completion words of two commits in two cache lines.
 	wordSpacing = 128
 	slotBlock   = 64 // slots made at a time
+	// streamRoom is how many commands wait on a stream. The driver holds about 1,024 and makes the caller wait for more,
+	// for ever if the first of them never ends.
+	streamRoom = 512
+	// markEvery is after how many commands a long commit says that it has got so far.
+	markEvery = 128
 
 	eventBlocking = 1 | 2 // blocking wait, no timing
 	eventTimed    = 1
 )
 
-// stream is a CUDA stream and how many commits are on it.
+// stream is a CUDA stream and how much is on it.
 type stream struct {
 	handle uintptr
-	busy   int
+	queued int // commands, about
 }
 
 // slot is what one commit in flight needs: a word in host memory that its stream writes last, whose value rises by one
@@ -33,7 +38,9 @@ type slot struct {
 	word       *atomic.Uint64
 	at         uintptr // the word as the device sees it
 	value      uint64
+	marks      uint64 // values below value that tell how far a long commit has got
 	stream     *stream
+	commands   int
 	start, end uintptr // made when first needed
 }
 
@@ -44,39 +51,48 @@ type slotPool struct {
 	all     []*slot
 	words   []*buffer
 	streams []*stream
+	room    chan struct{} // closed when commands have ended; made by a commit that finds no room
 }
 
-// take returns a slot with its next value, on the stream with the fewest commits.
-func (p *slotPool) take(d *device, s *session) (*slot, error) {
+// take returns a slot with its next value for a commit of so many commands, on the stream with the fewest. If there is no
+// room, it returns a channel that is closed when there may be.
+func (p *slotPool) take(d *device, s *session, commands int) (*slot, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	st, err := p.stream(d, s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if st.queued > 0 && st.queued+commands > streamRoom {
+		if p.room == nil {
+			p.room = make(chan struct{})
+		}
+		return nil, p.room, nil
 	}
 	if len(p.idle) == 0 {
 		if err := p.grow(d); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	last := len(p.idle) - 1
 	sl := p.idle[last]
 	p.idle = p.idle[:last]
-	sl.value++
-	sl.stream = st
-	st.busy++
-	return sl, nil
+	sl.marks = uint64(commands / markEvery)
+	sl.value += 1 + sl.marks
+	sl.stream, sl.commands = st, commands
+	st.queued += commands
+	return sl, nil, nil
 }
 
 // stream chooses one: the first that is idle, a new one, or the least busy. The caller holds mu.
 func (p *slotPool) stream(d *device, s *session) (*stream, error) {
 	var least *stream
 	for _, st := range p.streams {
-		if least == nil || st.busy < least.busy {
+		if least == nil || st.queued < least.queued {
 			least = st
 		}
 	}
-	if least != nil && (least.busy == 0 || len(p.streams) == maxStreams) {
+	if least != nil && (least.queued == 0 || len(p.streams) == maxStreams) {
 		return least, nil
 	}
 	if st := s.call(cuStreamCreate, s.result(0), streamNonBlocking); st != success {
@@ -105,8 +121,12 @@ func (p *slotPool) grow(d *device) error {
 // put makes a slot free for another commit.
 func (p *slotPool) put(sl *slot) {
 	p.mu.Lock()
-	sl.stream.busy--
+	sl.stream.queued -= sl.commands
 	p.idle = append(p.idle, sl)
+	if p.room != nil {
+		close(p.room)
+		p.room = nil
+	}
 	p.mu.Unlock()
 }
 

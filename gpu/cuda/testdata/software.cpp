@@ -170,6 +170,7 @@ struct Stream {
                 work.pop();
                 busy = true;
             }
+            changed.notify_all();
             if (!sticky) next();
             next = nullptr;
             {
@@ -181,7 +182,8 @@ struct Stream {
     }
     void add(std::function<void()> f) {
         {
-            std::lock_guard<std::mutex> g(m);
+            std::unique_lock<std::mutex> g(m);
+            changed.wait(g, [this] { return work.size() < 1024; }); // the driver's queues are as long
             work.push(std::move(f));
         }
         changed.notify_all();
