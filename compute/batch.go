@@ -18,6 +18,7 @@ type Batch struct {
 	ctx     context.Context
 	nodes   []*Value
 	owned   []Datum // arguments made here
+	held    []*kept // arguments that lie on a device
 	err     error
 	started bool
 	pending *Pending
@@ -34,7 +35,7 @@ type Value struct {
 	batch *Batch
 	name  string
 	opts  FunctionOptions
-	args  []any // Datum or *Value
+	args  []any // Datum, *kept or *Value
 	call  *call // resolved for types; nil: the engine has no kernel
 	typ   arrow.DataType
 	form  form
@@ -42,6 +43,7 @@ type Value struct {
 	nulls bool // the result may have nulls
 
 	onDevice *value
+	kept     *kept // the result, if the device alone has it
 	result   Datum
 	column   *Column // of a kept result
 }
@@ -99,15 +101,29 @@ func (b *Batch) fail(v *Value, err error) {
 	}
 }
 
-// argument checks a pending result, or makes a datum of anything else, which the batch releases.
+// argument checks a pending result, or makes a datum of anything but kept columns, which the batch releases.
 func (b *Batch) argument(a any) (any, error) {
-	if x, ok := a.(*Value); ok {
+	switch x := a.(type) {
+	case *Value:
 		if x == nil || x.batch != b {
 			return nil, fmt.Errorf("%w: an argument is the result of another batch", arrow.ErrInvalid)
 		}
 		return x, nil
+	case *Column:
+		if x == nil {
+			break
+		}
+		d, k, err := x.argument()
+		if k != nil {
+			b.held = append(b.held, k)
+			return k, nil
+		}
+		if err == nil {
+			b.owned = append(b.owned, d)
+		}
+		return d, err
 	}
-	d, err := datumOf(a)
+	d, err := datumOf(b.ctx, a)
 	if err == nil {
 		b.owned = append(b.owned, d)
 	}
@@ -116,7 +132,7 @@ func (b *Batch) argument(a any) (any, error) {
 
 // datumOf is a datum of an array, a datum, a kept column or a Go value, to be released. arrow-go panics on values that
 // it knows no scalar for.
-func datumOf(a any) (d Datum, err error) {
+func datumOf(ctx context.Context, a any) (d Datum, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: a %T as an argument: %v", arrow.ErrInvalid, a, p)
@@ -129,7 +145,7 @@ func datumOf(a any) (d Datum, err error) {
 		if x == nil {
 			return nil, fmt.Errorf("%w: an argument is nil", arrow.ErrInvalid)
 		}
-		return x.take()
+		return x.take(ctx)
 	case Datum:
 		if isNil(x) {
 			return nil, fmt.Errorf("%w: an argument is nil or was released", arrow.ErrInvalid)
@@ -179,6 +195,8 @@ func (v *Value) resolve() error {
 				return nil
 			}
 			types[i], v.form = x.typ, max(v.form, x.form)
+		case *kept:
+			types[i], v.form = x.v.typ, max(v.form, x.v.form)
 		case ArrayLikeDatum:
 			f, _ := formOf(x)
 			types[i], v.form = x.Type(), max(v.form, f)
@@ -209,7 +227,8 @@ func (v *Value) resolve() error {
 }
 
 // Keep makes the result of a call stay on the device as a column, an argument of later batches. It is called before the
-// batch runs; the column is there once it has, and outlives the batch.
+// batch runs; the column is there once it has, and outlives the batch. A device with memory of its own then has the only
+// copy, as [Column] says, unless its budget ([SetDeviceBudget]) has no room for it.
 func (b *Batch) Keep(v *Value) *Column {
 	if v == nil || v.batch != b {
 		v = &Value{batch: b, name: "Keep"}
@@ -332,7 +351,7 @@ func (v *Value) datum() (Datum, error) {
 	case p.err != nil:
 		return nil, p.err
 	}
-	if v.result == nil && v.batch.r != nil {
+	if v.result == nil {
 		if err := v.fetch(); err != nil {
 			return nil, err
 		}
@@ -369,7 +388,10 @@ func (b *Batch) free() {
 	for _, d := range b.owned {
 		d.Release()
 	}
-	b.owned = nil
+	for _, k := range b.held {
+		k.release()
+	}
+	b.owned, b.held = nil, nil
 	b.freeing = true
 	for _, v := range b.nodes {
 		if v.column != nil && v.result != nil {

@@ -35,15 +35,19 @@ func (b *Batch) engine() *engine {
 		var rows int64
 		place := DeviceMemory
 		for i, a := range v.args {
-			if d, ok := a.(Datum); ok {
-				if c.cross != crossTake || i == 1 {
-					rows = max(rows, d.Len())
-				}
-				place = max(place, e.placeOf([]Datum{d}))
+			n := int64(0)
+			switch x := a.(type) {
+			case Datum:
+				n, place = x.Len(), max(place, e.placeOf([]Datum{x}))
+			case *kept:
+				n, place = x.rows(), max(place, x.placeOn(e))
+			}
+			if c.cross != crossTake || i == 1 {
+				rows = max(rows, n)
 			}
 		}
 		class := c.cross
-		if (class == crossMap || class == crossTake) && used[v] && !e.info.Unified {
+		if (class == crossMap || class == crossTake) && (used[v] || v.column != nil) && !e.info.Unified {
 			class = crossCompare // what stays on the device does not cross the bus
 		}
 		cross, _ := crossoverOf(c.fn.name, &e.info, class, c.in, place)
@@ -66,6 +70,10 @@ func (v *Value) fitsDevice() bool {
 				return false
 			}
 			if v.call.cross == crossTake && i == 0 && (f == formChunked || x.pending()) {
+				return false
+			}
+		case *kept:
+			if f = x.v.form; v.call.dicts[i] != msl.NoType || v.call.cross == crossTake && i == 0 && f == formChunked {
 				return false
 			}
 		case Datum:
@@ -103,10 +111,9 @@ func (b *Batch) submit(e *engine) (err error) {
 				in[i] = before.onDevice
 				continue
 			}
-			d := a.(Datum)
-			k := inputKey{of: identity(d), typ: v.call.ins[i], dict: v.call.dicts[i], rowsOnly: v.call.rowsOnly}
+			k := inputKey{of: identity(a), typ: v.call.ins[i], dict: v.call.dicts[i], rowsOnly: v.call.rowsOnly}
 			if in[i] = inputs[k]; in[i] == nil {
-				if in[i], err = r.input(d, v.call, i); err != nil {
+				if in[i], err = b.input(r, a, v.call, i); err != nil {
 					return &callError{v.name, err}
 				}
 				inputs[k] = in[i]
@@ -123,6 +130,19 @@ func (b *Batch) submit(e *engine) (err error) {
 	return nil
 }
 
+// input brings an argument to the device, where a kept column is already.
+func (b *Batch) input(r *recorder, a any, c *call, arg int) (*value, error) {
+	k, ok := a.(*kept)
+	if !ok {
+		return r.input(a.(Datum), c, arg)
+	}
+	v, d, err := k.input(r, c, arg)
+	if d != nil {
+		b.owned = append(b.owned, d)
+	}
+	return v, err
+}
+
 // inputKey names an argument as a kernel sees it, so that calls of one batch share what was brought to the device.
 type inputKey struct {
 	of       any
@@ -131,15 +151,15 @@ type inputKey struct {
 	rowsOnly bool
 }
 
-// identity is what datums of the same data have in common.
-func identity(d Datum) any {
-	switch v := d.(type) {
+// identity is what arguments of the same data have in common.
+func identity(a any) any {
+	switch v := a.(type) {
 	case *ac.ArrayDatum:
 		return v.Value
 	case *ac.ChunkedDatum:
 		return v.Value
 	}
-	return d
+	return a
 }
 
 // admitNode admits a call of a batch.
@@ -159,14 +179,16 @@ func mayBeNull(a any) bool {
 	switch x := a.(type) {
 	case *Value:
 		return x.nulls
+	case *kept:
+		return x.nullable()
 	case Datum:
 		return hasNulls(x)
 	}
 	return true
 }
 
-// collect waits for the device and makes datums of the results. On a device with memory of its own, results that only
-// fed other calls stay there until they are asked for.
+// collect waits for the device and makes datums of the results. On a device with memory of its own, kept results and those
+// that only fed other calls stay there until they are asked for.
 func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
 	r := b.r
 	defer func() {
@@ -181,6 +203,10 @@ func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
 	}
 	if err := r.check(); err != nil {
 		return err
+	}
+	rows := make([]int64, len(b.nodes))
+	for i, v := range b.nodes {
+		rows[i] = v.argumentRows()
 	}
 	wanted := b.wanted(e)
 	for _, v := range wanted {
@@ -197,17 +223,36 @@ func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
 		if v.result, err = r.datum(v.onDevice); err != nil {
 			return &callError{v.name, err}
 		}
-		if v.column != nil {
-			v.column.stay(e, v)
-		}
 	}
-	if len(wanted) == len(b.nodes) {
-		b.dropRecorder()
-	}
-	for _, v := range b.nodes {
-		countRun(v.name, e.info.Driver, v.argumentRows())
+	b.settle()
+	for i, v := range b.nodes {
+		countRun(v.name, e.info.Driver, rows[i])
 	}
 	return nil
+}
+
+// settle gives columns what was kept for them, and back what no result needs any more.
+func (b *Batch) settle() {
+	needed := map[*privateBlock]bool{}
+	later := false
+	for _, v := range b.nodes {
+		if v.kept != nil {
+			v.column.hold(v.kept)
+		}
+		if v.kept != nil || v.result != nil {
+			continue
+		}
+		later = true
+		for i := range v.onDevice.parts {
+			p := &v.onDevice.parts[i]
+			needed[p.block], needed[p.validBlock] = true, true
+		}
+	}
+	if !later {
+		b.dropRecorder()
+		return
+	}
+	b.r.keepOnly(needed)
 }
 
 // argumentRows is the number of rows of a call, as eager calls count them.
@@ -215,6 +260,8 @@ func (v *Value) argumentRows() (n int64) {
 	for _, a := range v.args {
 		switch x := a.(type) {
 		case *Value:
+			n = max(n, x.rows())
+		case *kept:
 			n = max(n, x.rows())
 		case Datum:
 			n = max(n, x.Len())
@@ -248,7 +295,7 @@ func (b *Batch) used() map[*Value]bool {
 	return used
 }
 
-// wanted are the calls whose results the host gets at once.
+// wanted are the calls whose results the host gets at once. Those that stay on the device as columns are put aside.
 func (b *Batch) wanted(e *engine) []*Value {
 	if e.info.Unified {
 		return b.nodes
@@ -256,7 +303,11 @@ func (b *Batch) wanted(e *engine) []*Value {
 	used := b.used()
 	var out []*Value
 	for _, v := range b.nodes {
-		if !used[v] || v.column != nil || v.form == formScalar {
+		column := v.column != nil && !v.column.released()
+		if column {
+			v.kept = e.keep(b.ctx, v.onDevice)
+		}
+		if v.kept == nil && (!used[v] || column || v.form == formScalar) {
 			out = append(out, v)
 		}
 	}
@@ -266,8 +317,15 @@ func (b *Batch) wanted(e *engine) []*Value {
 // fetch brings home a result that stayed on the device.
 func (v *Value) fetch() (err error) {
 	defer recoverMemory(&err)
-	r := v.batch.r
-	if err := r.bringRest(context.WithoutCancel(v.batch.ctx), v.onDevice); err != nil {
+	ctx, r := context.WithoutCancel(v.batch.ctx), v.batch.r
+	if v.kept != nil {
+		v.result, err = v.kept.datum(ctx)
+		return err
+	}
+	if r == nil {
+		return errBatchPending
+	}
+	if err := r.bringRest(ctx, v.onDevice); err != nil {
 		return err
 	}
 	v.result, err = r.datum(v.onDevice)
@@ -286,6 +344,10 @@ func (b *Batch) dropResults() {
 		if v.result != nil {
 			v.result.Release()
 			v.result = nil
+		}
+		if v.kept != nil {
+			v.kept.release()
+			v.kept = nil
 		}
 	}
 }
@@ -317,6 +379,14 @@ func (b *Batch) runOnCPU(ctx context.Context) error {
 			switch x := a.(type) {
 			case *Value:
 				args[i] = x.result
+			case *kept:
+				d, err := x.datum(ctx)
+				if err != nil {
+					b.dropResults()
+					return fmt.Errorf("batch: %s: %w", v.name, err)
+				}
+				defer d.Release()
+				args[i] = d
 			case Datum:
 				args[i] = x
 			}

@@ -9,14 +9,14 @@ import (
 // DeviceUse is what this process holds of a device's memory for columns and for kernels, in bytes where nothing else is
 // said. The memory of allocators is in their own Stats.
 type DeviceUse struct {
-	Columns int   // copies of buffers: what ToDevice and Batch.Keep made
-	Bytes   int64 // of these, and of those being made
+	Columns int   // copies of buffers that ToDevice made, and columns that Batch.Keep left there
+	Bytes   int64 // of these, and of copies being made
 	Peak    int64 // the most that Bytes has been
 	Budget  int64 // of Bytes; see SetDeviceBudget
-	Evicted int64 // copies that others took the place of
-	Refused int64 // copies that were not made, since the budget had no room
+	Evicted int64 // those that others took the place of; kept columns went to the host
+	Refused int64 // those that were not made, since the budget had no room
 
-	Kernels int64 // what kernels hand to each other, on devices with memory of their own
+	Kernels int64 // kept columns, and what kernels hand to each other, on devices with memory of their own
 	Idle    int64 // kept for the next kernels
 }
 
@@ -29,7 +29,7 @@ func DeviceUseOf(ctx context.Context) (DeviceUse, error) {
 	e := engineOf(dev)
 	s, p := &e.residents, &e.private
 	s.mu.Lock()
-	u := DeviceUse{Columns: len(s.byBuffer), Bytes: s.bytes, Peak: s.peak, Budget: s.budget, Evicted: s.evicted, Refused: s.refused}
+	u := DeviceUse{Columns: len(s.all), Bytes: s.bytes, Peak: s.peak, Budget: s.budget, Evicted: s.evicted, Refused: s.refused}
 	s.mu.Unlock()
 	p.mu.Lock()
 	u.Kernels, u.Idle = p.used, p.idle

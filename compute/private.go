@@ -89,12 +89,14 @@ func (p *privatePool) trim() {
 // the request is large, then all that are not in use.
 func (e *engine) alloc(size int) (gpu.Buffer, error) {
 	b, err := e.dev.Alloc(size, gpu.Private)
-	for _, room := range []int64{int64(size), math.MaxInt64} {
+	for _, room := range []int64{0, int64(size), math.MaxInt64} {
 		if !errors.Is(err, gpu.ErrOutOfMemory) {
 			break
 		}
+		if room > 0 {
+			e.residents.evict(room)
+		}
 		e.private.trim()
-		e.residents.evict(room)
 		b, err = e.dev.Alloc(size, gpu.Private)
 	}
 	return b, err

@@ -116,6 +116,19 @@ func (r *recorder) release() {
 	r.results, r.blocks = nil, nil
 }
 
+// keepOnly gives back the blocks that nobody needs once the work has ended.
+func (r *recorder) keepOnly(needed map[*privateBlock]bool) {
+	kept := r.blocks[:0]
+	for _, b := range r.blocks {
+		if needed[b] {
+			kept = append(kept, b)
+		} else {
+			b.release()
+		}
+	}
+	r.blocks = kept
+}
+
 // scratch is device memory of n bytes, of unspecified content, until the work has ended.
 func (r *recorder) scratch(n int) (*arrowmem.Buffer, place, error) {
 	b, err := r.e.mem.NewBuffer(max(n, 16))

@@ -10,10 +10,12 @@ import (
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// residents are the columns that a device holds a copy of, by the Arrow buffer copied. A buffer is retained while its
-// copy exists, so that its identity cannot pass to another. Copies are a cache: dropping one never fails a call.
+// residents are what a device holds of columns: copies, by the Arrow buffer copied, which is retained while its copy
+// exists, so that its identity cannot pass to another; and kept results that the host does not have. Dropping a copy never
+// fails a call, and a kept result goes home before it is dropped.
 type residents struct {
 	mu       sync.Mutex
+	all      map[*resident]struct{}
 	byBuffer map[*arrowmem.Buffer]*resident
 	count    atomic.Int32
 	bytes    int64 // of copies, and of those being made
@@ -24,11 +26,12 @@ type residents struct {
 	refused  int64
 }
 
-// resident is the copy of one buffer.
+// resident is the copy of one buffer, or a kept result.
 type resident struct {
 	set   *residents
-	owner *arrowmem.Buffer
-	at    place
+	owner *arrowmem.Buffer // of a copy
+	at    place            // of a copy
+	leave func() bool      // of a kept result: brings it home
 	size  int64
 	free  func()
 	pins  int // handles
@@ -51,6 +54,15 @@ func (s *residents) find(b *arrowmem.Buffer) *resident {
 		r.last = s.clock
 	}
 	return r
+}
+
+// use keeps the memory until done.
+func (r *resident) use() {
+	r.set.mu.Lock()
+	defer r.set.mu.Unlock()
+	r.set.clock++
+	r.uses++
+	r.last = r.set.clock
 }
 
 // holds says whether there is a copy of a buffer.
@@ -105,6 +117,10 @@ func (s *residents) unbook(size int64) {
 func (s *residents) put(owner *arrowmem.Buffer, at place, size int64, free func()) *resident {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.insert(owner, at, size, free)
+}
+
+func (s *residents) insert(owner *arrowmem.Buffer, at place, size int64, free func()) *resident {
 	if r := s.byBuffer[owner]; r != nil {
 		r.pins++
 		s.bytes -= size
@@ -112,14 +128,53 @@ func (s *residents) put(owner *arrowmem.Buffer, at place, size int64, free func(
 		return r
 	}
 	owner.Retain()
-	s.clock++
 	if s.byBuffer == nil {
 		s.byBuffer = map[*arrowmem.Buffer]*resident{}
 	}
-	r := &resident{set: s, owner: owner, at: at, size: size, free: free, pins: 1, last: s.clock}
+	r := s.add(&resident{owner: owner, at: at, size: size, free: free})
 	s.byBuffer[owner] = r
 	s.count.Add(1)
 	return r
+}
+
+// add adds a resident with one pin.
+func (s *residents) add(r *resident) *resident {
+	if s.all == nil {
+		s.all = map[*resident]struct{}{}
+	}
+	s.clock++
+	r.set, r.pins, r.last = s, 1, s.clock
+	s.all[r] = struct{}{}
+	return r
+}
+
+// hold adds a kept result, booked before and pinned once.
+func (s *residents) hold(size int64, free func(), leave func() bool) *resident {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.add(&resident{size: size, free: free, leave: leave})
+}
+
+// residentCopy is a buffer and the block of the device that holds the same.
+type residentCopy struct {
+	of    *arrowmem.Buffer
+	block *privateBlock
+}
+
+// replace makes copies of buffers out of a kept result, in the same memory.
+func (r *resident) replace(copies []residentCopy) []*resident {
+	s := r.set
+	s.mu.Lock()
+	out := make([]*resident, len(copies))
+	for i, c := range copies {
+		size := int64(c.block.buf.Len())
+		c.block.retain()
+		r.size -= size
+		out[i] = s.insert(c.of, place{buf: c.block.buf}, size, c.block.release)
+	}
+	s.mu.Unlock()
+	r.unpin()
+	return out
 }
 
 // pin pins an existing copy, nil if there is none.
@@ -149,16 +204,28 @@ func (s *residents) evict(size int64) {
 	s.shrink(max(0, s.bytes-size))
 }
 
+// shrink drops the least recently used until there are no more bytes than that, or all that is left is in use or cannot
+// go home. While a kept result goes home the lock is free.
 func (s *residents) shrink(to int64) {
+	stays := map[*resident]bool{}
 	for s.bytes > to {
 		var oldest *resident
-		for _, r := range s.byBuffer {
-			if r.uses == 0 && (oldest == nil || r.last < oldest.last) {
+		for r := range s.all {
+			if r.uses == 0 && !stays[r] && (oldest == nil || r.last < oldest.last) {
 				oldest = r
 			}
 		}
 		if oldest == nil {
 			return
+		}
+		if oldest.leave != nil {
+			s.mu.Unlock()
+			left := oldest.leave()
+			s.mu.Lock()
+			if !left {
+				stays[oldest] = true
+				continue
+			}
 		}
 		s.evicted++
 		s.drop(oldest)
@@ -166,19 +233,22 @@ func (s *residents) shrink(to int64) {
 }
 
 func (s *residents) drop(r *resident) {
-	delete(s.byBuffer, r.owner)
-	s.count.Add(-1)
+	delete(s.all, r)
+	if r.owner != nil {
+		delete(s.byBuffer, r.owner)
+		s.count.Add(-1)
+		r.owner.Release()
+	}
 	r.gone = true
-	r.owner.Release()
 	if r.uses == 0 {
 		r.end()
 	}
 }
 
 // SetDeviceBudget sets how many bytes of columns ToDevice and Batch.Keep may hold on the context's device; before there are
-// more, the least recently used go. What the budget has no room for stays on the host. The default is half of the
-// device's memory. It has no meaning where device and host share one
-// memory. The error is gpu.ErrNoDevice where there is no device.
+// more, the least recently used go: copies are dropped, and what the device alone has is brought to the host. What the
+// budget has no room for stays on the host. The default is half of the device's memory. It has no meaning where device
+// and host share one memory. The error is gpu.ErrNoDevice where there is no device.
 func SetDeviceBudget(ctx context.Context, bytes int64) error {
 	dev, err := deviceOf(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ func ToDevice(ctx context.Context, data any) (*Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := datumOf(data)
+	d, err := datumOf(ctx, data)
 	if err != nil {
 		return nil, err
 	}
