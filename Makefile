@@ -61,8 +61,8 @@ oracle: ## clang judges the kernels' text, DarwinKit's bindings the messages to 
 	BROADHEAD_TEST_ORACLE=1 $(GO) test -timeout 20m ./internal/oracle ./internal/darwincheck
 
 race: compiler ## the concurrent parts under the race detector (needs cgo)
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./memory/... ./gpu ./compute/internal/...
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./compute
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./memory/... ./gpu
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./compute ./compute/internal/...
 
 fuzz: ## every fuzz target for FUZZTIME (5s)
 	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | while read -r file; do \
