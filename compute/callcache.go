@@ -83,13 +83,25 @@ const maxCalls = 256
 
 // callCache keeps a function's resolved calls, so that small calls do not resolve types again.
 type callCache struct {
-	calls atomic.Pointer[map[callKey]*call]
+	last  atomic.Pointer[cachedCall] // programs call with the same types again and again
+	calls atomic.Pointer[map[callKey]*cachedCall]
 	mu    sync.Mutex
 }
 
-func (c *callCache) get(k callKey) *call {
+type cachedCall struct {
+	key  callKey
+	call *call
+}
+
+func (c *callCache) get(k *callKey) *call {
+	if l := c.last.Load(); l != nil && l.key == *k {
+		return l.call
+	}
 	if m := c.calls.Load(); m != nil {
-		return (*m)[k]
+		if found := (*m)[*k]; found != nil {
+			c.last.Store(found)
+			return found.call
+		}
 	}
 	return nil
 }
@@ -97,14 +109,14 @@ func (c *callCache) get(k callKey) *call {
 func (c *callCache) put(k callKey, v *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next := map[callKey]*call{}
+	next := map[callKey]*cachedCall{}
 	if m := c.calls.Load(); m != nil {
 		if len(*m) >= maxCalls {
 			return
 		}
 		next = maps.Clone(*m)
 	}
-	next[k] = v
+	next[k] = &cachedCall{k, v}
 	c.calls.Store(&next)
 }
 

@@ -164,7 +164,7 @@ func (f *function) Execute(ctx context.Context, opts FunctionOptions, args ...Da
 	}
 	key, cached := cacheKey(opts, args)
 	if cached {
-		if c := f.cache.get(key); c != nil && (f.check == nil || f.check(args) == nil) {
+		if c := f.cache.get(&key); c != nil && (f.check == nil || f.check(args) == nil) {
 			return c.run(ctx, args)
 		}
 	}

@@ -212,19 +212,19 @@ func (o *op) execute(ctx context.Context, p *plan, args []Datum) (Datum, error) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.runMap(ctx, p, r, workersOf(ctx))
+	d, err := o.runMap(ctx, p, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.inRange(d); err != nil {
+	if err := p.inRange(d.Value); err != nil {
 		d.Release()
 		return nil, err
 	}
 	if f == formArray {
-		return p.narrowed(ctx, &ac.ArrayDatum{Value: d})
+		return p.narrowed(ctx, d)
 	}
 	defer d.Release()
-	return p.narrowed(ctx, assemble(p.out, f, []arrow.ArrayData{d}))
+	return p.narrowed(ctx, assemble(p.out, f, []arrow.ArrayData{d.Value}))
 }
 
 // executeChunks runs the op run by run.
@@ -255,12 +255,12 @@ func (o *op) executeChunks(ctx context.Context, p *plan, args []Datum) (Datum, e
 		}
 	}()
 	for i := range runs {
-		d, err := o.runMap(ctx, p, &runs[i], workersOf(ctx))
+		d, err := o.runMap(ctx, p, &runs[i])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, d)
-		if err := p.inRange(d); err != nil {
+		out = append(out, d.Value)
+		if err := p.inRange(d.Value); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
@@ -23,7 +24,7 @@ const (
 )
 
 // runMap computes one run of an element-wise op on the CPU.
-func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.ArrayData, error) {
+func (o *op) runMap(ctx context.Context, p *plan, r *run) (*ac.ArrayDatum, error) {
 	m := mapper{op: o, plan: p, run: r, args: o.inputs(p), kernel: o.cpu[p.in], result: p.result()}
 	for i := range m.args {
 		m.types[i] = o.typeOf(p, i)
@@ -34,15 +35,12 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.Ar
 	m.long = m.takesLong()
 	if m.alone() {
 		m.rows(0, r.n)
-	} else {
-		m.parallel(ctx, workers)
-	}
-	if err := ctx.Err(); err != nil {
-		m.release()
-		return nil, err
+	} else if m.parallel(ctx, workersOf(ctx)); ctx.Err() != nil {
+		m.product.release()
+		return nil, ctx.Err()
 	}
 	if m.status != 0 {
-		m.release()
+		m.product.release()
 		if m.status&misfit != 0 {
 			return nil, errMisfit
 		}
@@ -51,7 +49,11 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run, workers int) (arrow.Ar
 		}
 		return nil, statusError(m.status)
 	}
-	return m.data(), nil
+	nulls := 0
+	if m.outValid != nil {
+		nulls = array.UnknownNullCount
+	}
+	return m.product.finish(p.out, r.n, nulls), nil
 }
 
 // alone says that one goroutine does best.
@@ -127,7 +129,7 @@ type mapper struct {
 
 	types         [maxInputs]msl.Type
 	result        msl.Type
-	values, valid *arrowmem.Buffer
+	product       *product
 	out, outValid []byte
 	nullsIn       bool // an input may have nulls
 	long          bool // see longRows
@@ -153,34 +155,18 @@ func (m *mapper) allocate(mem arrowmem.Allocator) (err error) {
 	n := m.run.n
 	nulls, in := m.nullable()
 	m.nullsIn = in
-	if m.values, err = newBuffer(mem, bytesFor(m.result, n)); err != nil {
+	if m.product, err = newProduct(mem, bytesFor(m.result, n)); err != nil {
 		return err
 	}
-	m.out = m.values.Bytes()
+	m.out = m.product.values.Bytes()
 	if nulls {
-		if m.valid, err = newBuffer(mem, (n+7)/8); err != nil {
-			m.values.Release()
+		if err = m.product.addValidity(mem, n); err != nil {
+			m.product.release()
 			return err
 		}
-		m.outValid = m.valid.Bytes()
+		m.outValid = m.product.bufs[0].Bytes()
 	}
 	return nil
-}
-
-func (m *mapper) release() {
-	m.values.Release()
-	if m.valid != nil {
-		m.valid.Release()
-	}
-}
-
-func (m *mapper) data() arrow.ArrayData {
-	defer m.release()
-	nulls := 0
-	if m.valid != nil {
-		nulls = array.UnknownNullCount
-	}
-	return array.NewData(m.plan.out, m.run.n, []*arrowmem.Buffer{m.valid, m.values}, nil, nulls, 0)
 }
 
 // scratch is the memory of one worker: repeated scalars and words of bits.

@@ -15,7 +15,17 @@ import (
 // functions are the engine's own, by name; builtin are those that arrow-go came with.
 var functions, builtin map[string]ac.Function
 
-func init() { functions, builtin = buildFunctions() }
+// known has both of a name, to be looked up at once.
+var known = map[string]struct{ own, builtin ac.Function }{}
+
+func init() {
+	functions, builtin = buildFunctions()
+	for _, names := range []map[string]ac.Function{functions, builtin} {
+		for name := range names {
+			known[name] = struct{ own, builtin ac.Function }{functions[name], builtin[name]}
+		}
+	}
+}
 
 // sameAs are names that arrow-go has twice.
 var sameAs = map[string]string{"subtract": "sub", "subtract_unchecked": "sub_unchecked"}
@@ -94,13 +104,11 @@ func find(ctx context.Context, name string) (ac.Function, bool) {
 		reg = ac.GetFunctionRegistry()
 	}
 	f, ok := reg.GetFunction(name)
-	if ok && f != builtin[name] {
-		return f, true
+	k := known[name]
+	if k.own == nil || ok && f != k.builtin {
+		return f, ok
 	}
-	if own, have := functions[name]; have {
-		return own, true
-	}
-	return f, ok
+	return k.own, true
 }
 
 // CallFunction calls a function by name: one that the program registered itself (in the context's registry or in

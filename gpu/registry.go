@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // driver is one registered driver. Its devices are opened when first asked for.
@@ -169,12 +170,20 @@ func isClosed(d Device) bool {
 	return errors.Is(err, ErrClosed)
 }
 
-var defaultDevice struct {
-	sync.Mutex
-	asked  string // the value of BROADHEAD_DEVICE that was answered
-	valid  bool
+// answer is what Default said when BROADHEAD_DEVICE was asked.
+type answer struct {
+	asked  string
 	device Device
 	err    error
+}
+
+func (a *answer) holds(asked string) bool {
+	return a != nil && a.asked == asked && (a.device == nil || !isClosed(a.device))
+}
+
+var defaultDevice struct {
+	sync.Mutex // held while one is chosen
+	answer     atomic.Pointer[answer]
 }
 
 // Default returns the device to use where the caller names none: what BROADHEAD_DEVICE says (metal, cuda, emulator,
@@ -183,14 +192,18 @@ var defaultDevice struct {
 func Default() (Device, error) {
 	asked := os.Getenv(envDevice)
 	d := &defaultDevice
+	if a := d.answer.Load(); a.holds(asked) {
+		return a.device, a.err
+	}
 	d.Lock()
 	defer d.Unlock()
-	if d.valid && d.asked == asked && (d.device == nil || !isClosed(d.device)) {
-		return d.device, d.err
+	a := d.answer.Load()
+	if !a.holds(asked) {
+		a = &answer{asked: asked}
+		a.device, a.err = choose(strings.ToLower(strings.TrimSpace(asked)))
+		d.answer.Store(a)
 	}
-	d.device, d.err = choose(strings.ToLower(strings.TrimSpace(asked)))
-	d.asked, d.valid = asked, true
-	return d.device, d.err
+	return a.device, a.err
 }
 
 func choose(asked string) (Device, error) {

@@ -34,7 +34,7 @@ func registry(t *testing.T, devices map[string]int) {
 	saved := drivers.byName
 	drivers.byName = nil
 	drivers.Unlock()
-	forget := func() { defaultDevice.valid = false }
+	forget := func() { defaultDevice.answer.Store(nil) }
 	forget()
 	t.Cleanup(func() { drivers.byName = saved; forget() })
 	for name, n := range devices {

@@ -2,7 +2,7 @@ package memory
 
 import (
 	"runtime"
-	"sync"
+	"unsafe"
 
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 )
@@ -11,82 +11,96 @@ import (
 // up to 64. Its block is freed by Release at reference count zero, or when the buffer becomes unreachable, whichever
 // is first. Errors are those of TryAllocateUninitialized.
 func (a *Allocator) NewBuffer(n int) (*arrowmemory.Buffer, error) {
+	buf := new(arrowmemory.Buffer)
+	if err := a.InitBuffer(buf, n); err != nil {
+		return nil, err
+	}
+	return buf, nil
+}
+
+// InitBuffer makes buf, which must be new, what NewBuffer returns: for buffers that are fields, so that a result and all
+// that belongs to it is one object.
+func (a *Allocator) InitBuffer(buf *arrowmemory.Buffer, n int) error {
 	size := n
 	if 0 < n && n <= maxBlock {
 		size = roundUp(n, 64) // arrow-go's Resize asks for this
 	}
-	data, err := a.TryAllocateUninitialized(size)
-	if err != nil {
-		return nil, err
+	o := &owner{mem: a}
+	if size != 0 {
+		t, err := a.allocate(size)
+		if err != nil {
+			return err
+		}
+		if poisoned {
+			poison(t.bytes(t.span.size))
+		}
+		o.hold(t.block)
+		o.ready = true
 	}
-	o := &owner{mem: a, ready: data}
-	o.hold(data)
-	buf := arrowmemory.NewResizableBuffer(o)
+	// An assignment, but for vet, to which a reference count is a lock.
+	copy(unsafe.Slice(buf, 1), unsafe.Slice(arrowmemory.NewResizableBuffer(o), 1))
 	buf.Resize(n)
-	runtime.AddCleanup(buf, (*owner).drop, o)
-	return buf, nil
+	return nil
 }
 
-// owner is the allocator that a buffer from NewBuffer sees. It knows the buffer's block, and so can free it when the
-// buffer is gone; it never refers to the buffer.
+// owner is the allocator that a buffer from NewBuffer sees. It knows the buffer's block, and its finalizer frees the
+// block when the buffer, which alone refers to it, is gone. Finalizers that are taken back before they run cost next to
+// nothing, unlike cleanups, and a released buffer's is. It never refers to the buffer.
 type owner struct {
-	mem *Allocator
-
-	mu    sync.Mutex // the cleanup runs on a goroutine of the runtime
-	ready []byte     // handed out by the first Allocate
+	mem   *Allocator
 	blk   block
+	ready bool // the first Allocate hands out the block that is there
 }
 
-// hold notes that b is the buffer's block.
-func (o *owner) hold(b []byte) {
-	o.blk, _ = o.mem.blockOf(b)
-	if o.blk.span != nil {
-		o.mem.collector.held.Add(int64(o.blk.span.size))
+// hold notes that b is the buffer's block, which is none if it has no span.
+func (o *owner) hold(b block) {
+	if o.blk = b; b.span != nil {
+		o.mem.collector.held.Add(int64(b.span.size))
+		runtime.SetFinalizer(o, (*owner).drop)
 	}
 }
 
 // letGo notes that the block is freed.
 func (o *owner) letGo() {
 	if o.blk.span != nil {
+		runtime.SetFinalizer(o, nil)
 		o.mem.collector.held.Add(-int64(o.blk.span.size))
 		o.blk = block{}
 	}
 }
 
 func (o *owner) Allocate(n int) []byte {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if b := o.ready; len(b) == n {
-		o.ready = nil
-		return b
+	if o.ready {
+		o.ready = false
+		return o.blk.bytes(n)
 	}
 	b := o.mem.Allocate(n)
-	o.hold(b)
+	blk, _ := o.mem.blockOf(b)
+	o.letGo()
+	o.hold(blk)
 	return b
 }
 
 func (o *owner) Reallocate(n int, b []byte) []byte {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	b = o.mem.Reallocate(n, b)
+	blk, _ := o.mem.blockOf(b)
 	o.letGo()
-	o.hold(b)
+	o.hold(blk)
 	return b
 }
 
+// Free frees the block. It is the buffer's, unless the buffer was given other bytes, which the allocator then reports.
 func (o *owner) Free(b []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	blk, ours := o.blk, o.blk.span != nil && len(b) > 0 && unsafe.SliceData(b) == unsafe.SliceData(o.blk.bytes(1))
 	o.letGo()
-	o.mem.Free(b)
+	if !ours || !o.mem.free(blk) {
+		o.mem.Free(b)
+	}
 }
 
 // drop runs when the buffer is unreachable.
 func (o *owner) drop() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if blk := o.blk; blk.span != nil {
-		o.letGo()
-		o.mem.free(blk)
-	}
+	blk := o.blk
+	o.mem.collector.held.Add(-int64(blk.span.size))
+	o.mem.free(blk)
 }

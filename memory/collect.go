@@ -41,17 +41,17 @@ func (c *collector) collect() bool {
 	return true
 }
 
-// run collects, and waits a moment for the cleanups that the collection queued.
+// run collects, and waits a moment for the finalizers that the collection queued.
 func (c *collector) run() {
 	done := make(chan struct{})
 	last := new(*int) // a pointer type keeps it out of the tiny allocator's shared blocks
-	runtime.AddCleanup(last, func(done chan struct{}) { close(done) }, done)
+	runtime.SetFinalizer(last, func(**int) { close(done) })
 	runtime.GC()
 	select {
 	case <-done:
 	case <-time.After(50 * time.Millisecond):
 	}
-	// The runtime runs cleanups side by side: that one has run does not mean that all have.
+	// That one has run does not mean that all have: they run in no order.
 	for before, held := int64(0), c.held.Load(); held != before; {
 		time.Sleep(200 * time.Microsecond)
 		before, held = held, min(held, c.held.Load())

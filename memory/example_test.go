@@ -190,6 +190,25 @@ func ExampleLookup() {
 	// false
 }
 
+func ExampleAllocator_InitBuffer() {
+	mem := memory.New(nil)
+	defer mem.Close()
+	var column struct {
+		name   string
+		values arrowmemory.Buffer
+	}
+	if err := mem.InitBuffer(&column.values, 100); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(column.values.Len(), mem.Stats().Blocks)
+	column.values.Release()
+	fmt.Println(mem.Stats().Blocks)
+	// Output:
+	// 100 1
+	// 0
+}
+
 func ExampleRef_Retain() {
 	mem := memory.New(nil)
 	defer mem.Close()
