@@ -3,6 +3,7 @@
 //	go run ./bench doctor      # what is here, what would be used and why, what is missing and how to get it
 //	go run ./bench crossover   # CPU and GPU against the number of rows: a table and a plot
 //	go run ./bench calibrate   # the crossovers of this machine, stored for this user's programs
+//	go run ./bench columns     # kernels over columns that a device holds, against its bandwidth; and over the host's
 //
 // The Go benchmarks beside it are named for benchstat, a dimension each:
 //
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newDoctor(), newCrossover(), newCalibrate(), newLatency())
+	root.AddCommand(newDoctor(), newCrossover(), newCalibrate(), newLatency(), newColumns())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
