@@ -88,9 +88,10 @@ func (d *device) launchInto(e *event) (<-chan struct{}, error) {
 		return room, err
 	}
 	q := queue{session: s, dev: d, stream: sl.stream.handle, rec: e.rec, slot: sl}
+	defer q.forget()
 	e.slot, e.stream, e.value = sl, q.stream, sl.value
 	e.timed = worthTiming(e.rec) && sl.timer(s) && s.call(cuEventRecord, sl.start, q.stream) == success
-	err = q.all()
+	e.graph, err = q.launch()
 	if e.timed {
 		e.timed = s.call(cuEventRecord, sl.end, q.stream) == success
 	}

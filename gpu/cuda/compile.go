@@ -171,6 +171,7 @@ func (p *pipeline) Name() string { return p.name }
 
 // free unloads the kernel.
 func (p *pipeline) free() {
+	p.dev.graphs.forget(p)
 	p.dev.unload(&p.code)
 	if p.byAddress != nil {
 		p.dev.unload(p.byAddress)

@@ -3,8 +3,6 @@
 package cuda
 
 import (
-	"encoding/binary"
-	"fmt"
 	"sync"
 
 	"github.com/broadhead-go/broadhead/gpu"
@@ -54,25 +52,4 @@ func (h *hostCopier) free() {
 	if h.pipe != nil {
 		h.pipe.Release()
 	}
-}
-
-// copy puts a copy on the stream.
-func (q *queue) copy(c *step) error {
-	if c.Src.host == nil || c.Dst.host == nil {
-		st := q.call(cuMemcpyAsync, c.Dst.at+uintptr(c.DstOff), c.Src.at+uintptr(c.SrcOff), uintptr(c.N), q.stream)
-		if st != success {
-			return fmt.Errorf("copy of %d bytes: %w", c.N, q.dev.judge(st))
-		}
-		return nil
-	}
-	pipe, err := q.dev.copier.get(q.dev)
-	if err != nil {
-		return err
-	}
-	from := len(q.rec.Bytes)
-	q.rec.Bytes = binary.LittleEndian.AppendUint64(q.rec.Bytes, uint64(c.N))
-	const perGroup = copyThreads * copyThreadBytes
-	return q.run(pipe, (c.N+perGroup-1)/perGroup, copyThreads, []binding{
-		{Buf: c.Src, Off: c.SrcOff}, {Buf: c.Dst, Off: c.DstOff}, {From: from, To: len(q.rec.Bytes)},
-	})
 }

@@ -28,6 +28,7 @@ type device struct {
 	slots  slotPool
 	pool   memoryPool
 	copier hostCopier
+	graphs graphPool
 }
 
 // Info describes the device.
@@ -89,6 +90,7 @@ func (d *device) end() {
 	d.freed = true
 	d.joining.Unlock()
 	if s, err := d.ctx.begin(); err == nil {
+		d.graphs.close(s)
 		d.slots.free(s)
 		d.pool.close(s)
 		d.drv.kept.close(d, s)

@@ -14,7 +14,8 @@
 // Beside other users of CUDA in a process the driver works in the device's primary context, never changes its
 // flags, and leaves the calling thread's context as it was. Shared memory is host memory pinned for the device, mapped
 // here and registered once; memory of others is never registered, so Wrap returns gpu.ErrUnsupported. One commit runs
-// on one stream in the order of its recording, so barriers cost nothing; commits run beside each other on several.
+// on one stream in the order of its recording, so barriers cost nothing; commits run beside each other on several. A
+// recording of several steps that comes a third time is launched as one CUDA graph from then on.
 //
 // An error of a kernel (an illegal address, say) ends a CUDA context for good. The device is lost then, and so is any
 // other user of the primary context in the process: start a new process.

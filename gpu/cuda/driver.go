@@ -57,6 +57,16 @@ const (
 	cuEventRecord
 	cuEventSynchronize
 	cuEventElapsedTime
+	cuGraphCreate
+	cuGraphDestroy
+	cuGraphAddKernelNode
+	cuGraphAddMemcpyNode
+	cuGraphInstantiate
+	cuGraphUpload
+	cuGraphLaunch
+	cuGraphExecKernelNodeSetParams
+	cuGraphExecMemcpyNodeSetParams
+	cuGraphExecDestroy
 	functionCount
 )
 
@@ -100,6 +110,17 @@ var functionNames = [functionCount]string{
 	cuEventRecord:             "cuEventRecord",
 	cuEventSynchronize:        "cuEventSynchronize",
 	cuEventElapsedTime:        "cuEventElapsedTime",
+
+	cuGraphCreate:                  "cuGraphCreate",
+	cuGraphDestroy:                 "cuGraphDestroy",
+	cuGraphAddKernelNode:           "cuGraphAddKernelNode_v2",
+	cuGraphAddMemcpyNode:           "cuGraphAddMemcpyNode",
+	cuGraphInstantiate:             "cuGraphInstantiateWithFlags",
+	cuGraphUpload:                  "cuGraphUpload",
+	cuGraphLaunch:                  "cuGraphLaunch",
+	cuGraphExecKernelNodeSetParams: "cuGraphExecKernelNodeSetParams_v2",
+	cuGraphExecMemcpyNodeSetParams: "cuGraphExecMemcpyNodeSetParams",
+	cuGraphExecDestroy:             "cuGraphExecDestroy",
 }
 
 // status is a CUresult.
@@ -243,6 +264,11 @@ type session struct {
 	text   [256]byte
 	values [record.MaxArgs]uintptr // kernel arguments, and where they are
 	where  [record.MaxArgs]uintptr
+	nodes  []node // of the recording that is being committed
+	shape  []uint64
+	image  []byte
+	kernel kernelNode
+	memory memoryNode
 }
 
 // begin opens a session in a context; end closes it, on the same goroutine, and leaves the context that was current.

@@ -23,6 +23,7 @@ type event struct {
 	stream  uintptr
 	value   uint64
 	timed   bool
+	graph   *graph // that runs it, if one does
 	gpuTime atomic.Int64
 }
 
@@ -95,6 +96,10 @@ func (e *event) block() {
 func (e *event) Finish() {
 	if e.timed {
 		e.gpuTime.Store(int64(e.elapsed()))
+	}
+	if e.graph != nil { // before kernels that it names may go
+		e.dev.putGraph(e.graph)
+		e.graph = nil
 	}
 	e.rec.GiveBack()
 	e.rec = nil

@@ -20,6 +20,7 @@ var mayWait = [functionCount]bool{
 	cuMemAlloc: true, cuMemFree: true,
 	cuMemHostAlloc: true, cuMemFreeHost: true, cuMemHostRegister: true, cuMemHostUnregister: true,
 	cuDevicePrimaryCtxRelease: true,
+	cuGraphInstantiate:        true, cuGraphUpload: true, cuGraphExecDestroy: true,
 }
 
 // keptKernels are the kernels of all devices that run until they are told to stop.
@@ -107,6 +108,7 @@ func (k *kept) start() error {
 		k.stream = s.out[0]
 	}
 	q := queue{session: s, dev: d, stream: k.stream, rec: k.rec, noStaging: true}
+	defer q.forget()
 	if err := q.all(); err != nil {
 		s.call(cuStreamDestroy, k.stream)
 		return err

@@ -76,7 +76,7 @@ func (w *software) start(folder string) {
 func startSoftware(t *testing.T) *software {
 	t.Helper()
 	w := sharedSoftware(t)
-	kinds := []string{"context", "device memory", "host memory", "pin", "stream", "event", "module", "program"}
+	kinds := []string{"context", "device memory", "host memory", "pin", "stream", "event", "module", "program", "graph", "graph exec"}
 	before := make([]int, len(kinds))
 	for i, kind := range kinds {
 		before[i] = w.live(kind)
