@@ -23,6 +23,8 @@ type Batch struct {
 	started bool
 	pending *Pending
 	r       *recorder
+	rows    []int64  // of each call, once the device has done them
+	home    []*Value // whose results the host gets
 
 	mu       sync.Mutex // results and released
 	released bool
@@ -243,92 +245,6 @@ func (b *Batch) Keep(v *Value) *Column {
 	return v.column
 }
 
-// Run runs the batch and waits for it. The error of a call names its function; after an error no results exist.
-func (b *Batch) Run() error { return b.Start().Wait(b.ctx) }
-
-// Start hands the batch to the device and returns at once; on the CPU it runs in a goroutine of its own. Its arguments
-// stay alive until the work has ended, also when every waiter's context is cancelled.
-func (b *Batch) Start() *Pending {
-	p := &Pending{done: make(chan struct{}), err: b.closed()}
-	if p.err == nil {
-		p.err = b.err
-		b.mu.Lock()
-		b.started, b.pending = true, p
-		b.mu.Unlock()
-	}
-	if p.err != nil {
-		close(p.done)
-		return p
-	}
-	e := b.engine()
-	if e != nil {
-		if err := b.submit(e); err != nil {
-			if e, p.err = nil, b.fallback(e, err); p.err != nil {
-				close(p.done)
-				return p
-			}
-		}
-	}
-	go func() {
-		defer close(p.done)
-		p.err = b.complete(context.WithoutCancel(b.ctx), e)
-	}()
-	return p
-}
-
-// complete waits for a batch on a device, or runs it on the CPU.
-func (b *Batch) complete(ctx context.Context, e *engine) error {
-	var misfit error
-	if e != nil {
-		err := b.collect(ctx, e)
-		if err == nil {
-			return nil
-		}
-		if isMisfit(err) {
-			misfit = err
-		}
-		if err = b.fallback(e, err); err != nil {
-			return err
-		}
-	}
-	err := b.runOnCPU(ctx)
-	if err == nil && misfit != nil { // the device was wrong
-		e.fellBack(ctx, "cast", misfit)
-	}
-	return err
-}
-
-// Pending is a batch under way.
-type Pending struct {
-	done chan struct{}
-	err  error
-}
-
-func (p *Pending) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// Done is closed when the batch has ended, well or badly.
-func (p *Pending) Done() <-chan struct{} { return p.done }
-
-// Wait returns the batch's error, nil for success, or ctx's if that ends first; the batch goes on then.
-func (p *Pending) Wait(ctx context.Context) error {
-	if p.ended() {
-		return p.err
-	}
-	select {
-	case <-p.done:
-		return p.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Datum is the result of a call, after its batch has run and before it is released. The caller releases it.
 func (v *Value) Datum() (Datum, error) {
 	b := v.batch
@@ -373,14 +289,7 @@ func (b *Batch) Release() {
 	b.released = true
 	if b.pending == nil || b.pending.ended() {
 		b.free()
-		return
 	}
-	go func() {
-		<-b.pending.done
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.free()
-	}()
 }
 
 // free lets go of everything but kept columns, which take their results.

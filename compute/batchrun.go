@@ -187,9 +187,10 @@ func mayBeNull(a any) bool {
 	return true
 }
 
-// collect waits for the device and makes datums of the results. On a device with memory of its own, kept results and those
-// that only fed other calls stay there until they are asked for.
-func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
+// collect makes datums of the results when the device has done its last commit. On a device with memory of its own, kept
+// results and those that only fed other calls stay there until they are asked for. What comes home only now, since its
+// length was pending, needs another commit, which is returned: collect is to be called again when that has ended.
+func (b *Batch) collect(ctx context.Context, e *engine) (next gpu.Event, err error) {
 	r := b.r
 	defer func() {
 		if err != nil {
@@ -199,34 +200,44 @@ func (b *Batch) collect(ctx context.Context, e *engine) (err error) {
 	}()
 	defer recoverMemory(&err)
 	if err := r.event.Wait(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.check(); err != nil {
-		return err
-	}
-	rows := make([]int64, len(b.nodes))
-	for i, v := range b.nodes {
-		rows[i] = v.argumentRows()
-	}
-	wanted := b.wanted(e)
-	for _, v := range wanted {
-		if err := r.bringHome(v.onDevice, true); err != nil {
-			return &callError{v.name, err}
+	if b.rows == nil {
+		if err := b.ask(e); err != nil {
+			return nil, err
+		}
+		if r.c != nil {
+			err := r.commit()
+			return r.event, err
 		}
 	}
-	if r.c != nil {
-		if err := r.finish(ctx); err != nil {
-			return err
-		}
-	}
-	for _, v := range wanted {
+	for _, v := range b.home {
 		if v.result, err = r.datum(v.onDevice); err != nil {
-			return &callError{v.name, err}
+			return nil, &callError{v.name, err}
 		}
 	}
 	b.settle()
 	for i, v := range b.nodes {
-		countRun(v.name, e.info.Driver, rows[i])
+		countRun(v.name, e.info.Driver, b.rows[i])
+	}
+	return nil, nil
+}
+
+// ask finds out what the host gets, and records the copies of what is not there yet.
+func (b *Batch) ask(e *engine) error {
+	r := b.r
+	if err := r.check(); err != nil {
+		return err
+	}
+	b.rows = make([]int64, len(b.nodes))
+	for i, v := range b.nodes {
+		b.rows[i] = v.argumentRows()
+	}
+	b.home = b.wanted(e)
+	for _, v := range b.home {
+		if err := r.bringHome(v.onDevice, true); err != nil {
+			return &callError{v.name, err}
+		}
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ type Completion struct {
 	told     atomic.Bool
 	err      error         // valid once told
 	ended    chan struct{} // closed when told; made by a waiter that sleeps
+	onEnd    func()        // started when told
 	finished atomic.Bool   // somebody has seen the end: the work is looked at no more
 }
 
@@ -184,6 +185,25 @@ func (c *Completions) tell(f *Completion, err error) {
 	if f.ended != nil {
 		close(f.ended)
 	}
+	if f.onEnd != nil {
+		go f.onEnd()
+		f.onEnd = nil
+		c.parked--
+	}
+}
+
+// OnEnd has call called in a goroutine of its own when the work has ended or counts as failed. Until then it counts as one
+// that sleeps, for which one goroutine of the device blocks in the driver.
+func (f *Completion) OnEnd(call func()) {
+	c := f.all
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.told.Load() {
+		go call()
+		return
+	}
+	f.onEnd = call
+	c.park()
 }
 
 // Fail tells everybody who waits for work in flight, and for work started from now on, that it failed with err. The work

@@ -58,6 +58,9 @@ type Event interface {
 	// Wait returns nil when the work succeeded. It spins for a bounded time, then blocks in the driver. Errors:
 	// ErrDeviceLost, ErrTimeout, a *CommandError, or ctx.Err(): the context ends the waiting, never the work.
 	Wait(ctx context.Context) error
+	// OnEnd has f called, once and in a goroutine of its own, when the work has ended, well or badly, or counts as failed.
+	// Nobody blocks meanwhile: many events cost no goroutines. It is called once for an event.
+	OnEnd(f func())
 	// GPUTime is the time the device spent, 0 where it cannot tell; valid after a successful Wait.
 	GPUTime() time.Duration
 }

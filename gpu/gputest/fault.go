@@ -235,4 +235,5 @@ type failed struct{ err error }
 
 func (f failed) Done() bool                 { return true }
 func (f failed) Wait(context.Context) error { return f.err }
+func (f failed) OnEnd(tell func())          { go tell() }
 func (f failed) GPUTime() time.Duration     { return 0 }
