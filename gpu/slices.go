@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// yieldEvery is how long sliced work keeps its processor from other goroutines at most.
-const yieldEvery = time.Millisecond
+// yieldEvery is how long sliced work keeps its processor from other goroutines at most. Where none is ready, giving way
+// costs less than a thousandth of it.
+const yieldEvery = 200 * time.Microsecond
 
 // slicing counts the sliced work that runs. While there is some, nobody blocks in a driver: the slices look at the
 // completion words, and a blocked call would hold a processor that they could use.
@@ -30,7 +31,7 @@ func BeginSlices() Slices {
 }
 
 // Next is the progress point between two slices. It delivers the completions of work in flight that it sees, and then
-// lets their waiters run; other goroutines get their turn every millisecond.
+// lets their waiters run; other goroutines get their turn five times a millisecond.
 func (s *Slices) Next() {
 	now := time.Now()
 	if Progress() || now.Sub(s.yielded) >= yieldEvery {

@@ -27,8 +27,8 @@ func (f *Completion) Done() bool {
 }
 
 // Wait returns nil when the work succeeded. By the default strategy it polls for a bounded time, then sleeps until the
-// blocking goroutine tells it (WaitStrategy has others). Errors: the work's own, ErrTimeout when the device has not ended its oldest commit in CommandTimeout, or ctx.Err().
-// Neither of the last two ends the work.
+// blocking goroutine tells it (WaitStrategy has others). Errors: the work's own, ErrTimeout when the device has not ended
+// its oldest commit in CommandTimeout, or ctx.Err(). Neither of the last two ends the work.
 func (f *Completion) Wait(ctx context.Context) error {
 	if f.told.Load() {
 		return f.err
@@ -191,7 +191,8 @@ func (c *Completions) join() {
 
 // joinWork returns when f's work has ended. A call that blocks in the driver keeps its processor from every other
 // goroutine until the runtime notices. So where there is one processor, or while sliced work could use it, the
-// goroutine sleeps between looks instead; what succeeds the slices see sooner.
+// goroutine sleeps between looks instead: for long while slices run, which see successes sooner, since each look takes
+// the processor twice from one thread to another.
 func (c *Completions) joinWork(f *Completion) error {
 	for began := time.Now(); !f.finished.Load(); {
 		over := sliced()
@@ -201,9 +202,13 @@ func (c *Completions) joinWork(f *Completion) error {
 		if ended, err := c.hasEnded(f); ended {
 			return err
 		}
+		nap := longestNap
+		if over == nil {
+			nap = min(max(time.Since(began)/napShare, shortestNap), longestNap)
+		}
 		select {
 		case <-over:
-		case <-time.After(min(max(time.Since(began)/napShare, shortestNap), longestNap)):
+		case <-time.After(nap):
 		}
 	}
 	return nil
