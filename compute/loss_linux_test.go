@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
 
 	"github.com/broadhead-go/broadhead/compute"
@@ -54,14 +55,7 @@ func checkLoss(t *testing.T, ctx context.Context, reason string, lose func()) {
 	mem := compute.GetAllocator(ctx).(*memory.Allocator)
 	values, mask := counting(mem, 3000), testBools(3000)
 	defer mask.Release()
-	var wants []compute.Datum
-	for _, j := range jobs {
-		want, err := j.run(onCPU(), values, mask)
-		require.NoError(t, err)
-		defer want.Release()
-		wants = append(wants, want)
-		checkJob(t, ctx, j, values, mask, want)
-	}
+	wants := checkJobs(t, ctx, values, mask)
 	col, err := compute.ToDevice(ctx, values)
 	require.NoError(t, err)
 	b := compute.NewBatch(ctx)
@@ -186,20 +180,26 @@ func ownEmulator(t *testing.T) gpu.Device {
 	return devices[0]
 }
 
+// checkJobs runs all jobs, and returns their answers on the CPU for later.
+func checkJobs(t *testing.T, ctx context.Context, values, mask arrow.Array) (wants []compute.Datum) {
+	t.Helper()
+	for _, j := range jobs {
+		want, err := j.run(onCPU(), values, mask)
+		require.NoError(t, err)
+		t.Cleanup(want.Release)
+		wants = append(wants, want)
+		checkJob(t, ctx, j, values, mask, want)
+	}
+	return wants
+}
+
 // checkEndless has a device stop to answer, and come back when it is lost.
 func checkEndless(t *testing.T, ctx context.Context, hold, resume func()) {
 	defer gpu.SetCommandTimeout(gpu.CommandTimeout())
 	mem := compute.GetAllocator(ctx).(*memory.Allocator)
 	values, mask := counting(mem, 1000), testBools(1000)
 	defer mask.Release()
-	var wants []compute.Datum
-	for _, j := range jobs {
-		want, err := j.run(onCPU(), values, mask)
-		require.NoError(t, err)
-		defer want.Release()
-		wants = append(wants, want)
-		checkJob(t, ctx, j, values, mask, want)
-	}
+	wants := checkJobs(t, ctx, values, mask)
 	gpu.SetCommandTimeout(400 * time.Millisecond)
 	hold()
 	// A cancelled context ends the waiting, not the work.

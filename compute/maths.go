@@ -3,126 +3,79 @@ package compute
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/msl"
 )
 
 // mathOps are the functions whose bits the CPU's math library decides, so that they stay there. float32 is computed in
 // float64 and rounded.
-var mathOps = []op{
-	{
-		name: "sin_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Sin),
-	},
-	{
-		name: "sin", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Sin, finite),
-	},
-	{
-		name: "cos_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Cos),
-	},
-	{
-		name: "cos", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Cos, finite),
-	},
-	{
-		name: "tan_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Tan),
-	},
-	{
-		name: "tan", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Tan, finite),
-	},
-	{
-		name: "asin_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Asin),
-	},
-	{
-		name: "asin", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Asin, upToOne),
-	},
-	{
-		name: "acos_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Acos),
-	},
-	{
-		name: "acos", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Acos, upToOne),
-	},
-	{
-		name: "atan", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Atan),
-	},
-	{
-		name: "ln_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(ln),
-	},
-	{
-		name: "ln", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(ln, positive),
-	},
-	{
-		name: "log10_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Log10),
-	},
-	{
-		name: "log10", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Log10, positive),
-	},
-	{
-		name: "log2_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Log2),
-	},
-	{
-		name: "log2", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Log2, positive),
-	},
-	{
-		name: "log1p_unchecked", arity: 1, types: realTypes, cross: crossMap, cpu: floats(math.Log1p),
-	},
-	{
-		name: "log1p", arity: 1, types: realTypes, cross: crossMap, cpu: floatsChecked(math.Log1p, aboveMinusOne),
-	},
-	{
-		name: "atan2", arity: 2, types: realTypes, cross: crossMap, cpu: floats2(math.Atan2),
-	},
-	{
-		name: "logb_unchecked", arity: 2, types: realTypes, cross: crossMap, cpu: floats2(logb),
-	},
-	{
-		name: "logb", arity: 2, types: realTypes, cross: crossMap, cpu: floats2Checked(logb, positives),
-	},
-	{
-		name: "exp", doc: FunctionDoc{Summary: "Power of e", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Exp),
-	},
-	{
-		name: "expm1", doc: FunctionDoc{Summary: "Power of e less one, precise near zero", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Expm1),
-	},
-	{
-		name: "sinh", doc: FunctionDoc{Summary: "Hyperbolic sine", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Sinh),
-	},
-	{
-		name: "cosh", doc: FunctionDoc{Summary: "Hyperbolic cosine", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Cosh),
-	},
-	{
-		name: "tanh", doc: FunctionDoc{Summary: "Hyperbolic tangent", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Tanh),
-	},
-	{
-		name: "asinh", doc: FunctionDoc{Summary: "Inverse hyperbolic sine", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Asinh),
-	},
-	{
-		name: "acosh_unchecked", doc: FunctionDoc{Summary: "Inverse hyperbolic cosine, NaN outside of its domain", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Acosh),
-	},
-	{
-		name: "acosh", doc: FunctionDoc{Summary: "Inverse hyperbolic cosine", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floatsChecked(math.Acosh, oneAndMore),
-	},
-	{
-		name: "atanh_unchecked", doc: FunctionDoc{Summary: "Inverse hyperbolic tangent, NaN outside of its domain", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats(math.Atanh),
-	},
-	{
-		name: "atanh", doc: FunctionDoc{Summary: "Inverse hyperbolic tangent", ArgNames: []string{"x"}},
-		arity: 1, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floatsChecked(math.Atanh, withinOne),
-	},
-	{
-		name: "hypot", doc: FunctionDoc{Summary: "Length of the hypotenuse", ArgNames: []string{"x", "y"}},
-		arity: 2, types: realTypes, any: onlyNulls, cross: crossMap, cpu: floats2(math.Hypot),
-	},
+var mathOps = slices.Concat(
+	math1("sin", "", math.Sin, finite),
+	math1("cos", "", math.Cos, finite),
+	math1("tan", "", math.Tan, finite),
+	math1("asin", "", math.Asin, upToOne),
+	math1("acos", "", math.Acos, upToOne),
+	math1("atan", "", math.Atan, nil),
+	math1("ln", "", ln, positive),
+	math1("log10", "", math.Log10, positive),
+	math1("log2", "", math.Log2, positive),
+	math1("log1p", "", math.Log1p, aboveMinusOne),
+	math1("exp", "Power of e", math.Exp, nil),
+	math1("expm1", "Power of e less one, precise near zero", math.Expm1, nil),
+	math1("sinh", "Hyperbolic sine", math.Sinh, nil),
+	math1("cosh", "Hyperbolic cosine", math.Cosh, nil),
+	math1("tanh", "Hyperbolic tangent", math.Tanh, nil),
+	math1("asinh", "Inverse hyperbolic sine", math.Asinh, nil),
+	math1("acosh", "Inverse hyperbolic cosine", math.Acosh, oneAndMore),
+	math1("atanh", "Inverse hyperbolic tangent", math.Atanh, withinOne),
+	math2("atan2", "", math.Atan2, nil),
+	math2("logb", "", logb, positives),
+	math2("hypot", "Length of the hypotenuse", math.Hypot, nil),
+	powerOps,
+)
+
+// math1 is the op of a function of one number, or, where domain tells what is wrong with a number, the unchecked op and the
+// checked one. A summary is of what arrow-go does not have.
+func math1(name, summary string, f func(float64) float64, domain func(float64) cpu.Status) []op {
+	var checked blockKernels
+	if domain != nil {
+		checked = floatsChecked(f, domain)
+	}
+	return mathPair(name, summary, []string{"x"}, floats(f), checked)
+}
+
+// math2 is math1 of two numbers.
+func math2(name, summary string, f func(a, b float64) float64, domain func(a, b float64) cpu.Status) []op {
+	var checked blockKernels
+	if domain != nil {
+		checked = floats2Checked(f, domain)
+	}
+	return mathPair(name, summary, []string{"x", "y"}, floats2(f), checked)
+}
+
+func mathPair(name, summary string, args []string, unchecked, checked blockKernels) []op {
+	plain := op{name: name, arity: len(args), types: realTypes, cross: crossMap, cpu: unchecked}
+	if summary != "" {
+		plain.doc, plain.any = FunctionDoc{Summary: summary, ArgNames: args}, onlyNulls
+	}
+	if checked[msl.F64] == nil {
+		return []op{plain}
+	}
+	careful := plain
+	careful.cpu = checked
+	plain.name += "_unchecked"
+	if summary != "" {
+		plain.doc.Summary += ", NaN outside of its domain"
+	}
+	return []op{plain, careful}
+}
+
+var powerOps = []op{
 	{
 		name: "power_unchecked", arity: 2, types: numericTypes, cross: crossMap,
 		cpu: integers(
