@@ -42,6 +42,9 @@ func main() {
 	}
 }
 
+// commands are those of this platform alone.
+var commands []func() *cobra.Command
+
 // run is main without the process.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	root := &cobra.Command{
@@ -51,6 +54,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(newDoctor(), newCrossover(), newCalibrate(), newLatency(), newColumns())
+	for _, more := range commands {
+		root.AddCommand(more())
+	}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -5,14 +5,16 @@ package compute_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/stretchr/testify/require"
 
 	"github.com/broadhead-go/broadhead/compute"
 	"github.com/broadhead-go/broadhead/compute/computetest"
 	"github.com/broadhead-go/broadhead/gpu"
-	_ "github.com/broadhead-go/broadhead/gpu/cuda"
+	"github.com/broadhead-go/broadhead/gpu/cuda"
 	"github.com/broadhead-go/broadhead/memory"
 )
 
@@ -55,6 +57,49 @@ func TestNoLeaksOnCUDA(t *testing.T) {
 	if err := mem.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestWithoutNVRTCOnCUDA runs where the compiler is missing: the core's kernels are those compiled beforehand, if the
+// program has any, and what is no part of the core is the CPU's.
+func TestWithoutNVRTCOnCUDA(t *testing.T) {
+	if !isChild(t) {
+		if cudaDevice(t) != nil {
+			out, _ := child(t, 2*time.Minute, "BROADHEAD_NVRTC=/nowhere/libnvrtc.so", "BROADHEAD_CUDA_CACHE=off")
+			t.Log(out)
+		}
+		return
+	}
+	dev, err := gpu.Open("cuda")
+	if cuda.PrecompiledKernels() == 0 {
+		require.ErrorContains(t, err, "no kernels compiled beforehand")
+		return
+	}
+	require.NoError(t, err)
+	ctx := onDevice(t, dev)
+	values, mask := counting(compute.GetAllocator(ctx), 100_000), testBools(100_000)
+	core := map[string]bool{"sum": true, "filter": true, "less": true, "add": true, "greater": true}
+	for _, j := range jobs {
+		want, err := j.run(onCPU(), values, mask)
+		require.NoError(t, err)
+		checkJob(t, ctx, j, values, mask, want)
+	}
+	other, err := compute.CallFunction(ctx, "bit_wise_not", nil, borrowed(values)...)
+	require.NoError(t, err)
+	other.Release()
+	ran := 0
+	for _, s := range compute.Stats() {
+		t.Logf("%+v", s)
+		if s.Device != "cuda" {
+			continue
+		}
+		if core[s.Function] {
+			ran++
+			require.Zero(t, s.Fallbacks, "%s: %s", s.Function, s.LastFallback)
+		} else {
+			require.Contains(t, s.LastFallback, "compiled beforehand")
+		}
+	}
+	require.Len(t, core, ran)
 }
 
 // BenchmarkCUDASum is the whole call: 100 million int64 in pinned host memory to one number.

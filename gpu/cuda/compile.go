@@ -78,6 +78,14 @@ func (d *device) load(src gpu.Source, byAddress bool, m *module) error {
 	if err != nil {
 		return err
 	}
+	if d.compiler == nil {
+		image, err := d.precompiled.find(src, prog)
+		if err == nil {
+			err = d.loadImage(src, image, m)
+		}
+		m.params, m.byAddress = prog.params, byAddress
+		return err
+	}
 	key, option, cubin := d.imageKey(src.Name, prog)
 	if image := d.images.get(key); image != nil {
 		err := d.loadImage(src, image, m)
@@ -142,11 +150,19 @@ func (d *device) loadNow(src gpu.Source, image []byte, m *module) error {
 func (d *device) loadError(src gpu.Source, st status) error {
 	switch err := d.judge(st).(type) {
 	case *gpu.CommandError:
-		return &gpu.CompileError{Kernel: src.Name, Log: "the driver does not load what NVRTC " + d.compiler.version +
+		return &gpu.CompileError{Kernel: src.Name, Log: "the driver does not load what NVRTC " + d.compilerVersion() +
 			" made (the driver is for CUDA " + versionText(d.drv.version) + "): " + err.Log}
 	default:
 		return err
 	}
+}
+
+// compilerVersion is that of the NVRTC that makes, or made, the device's kernels.
+func (d *device) compilerVersion() string {
+	if d.compiler == nil {
+		return d.precompiled.compiler
+	}
+	return d.compiler.version
 }
 
 // addressed is the kernel whose constant references are addresses.

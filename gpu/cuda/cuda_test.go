@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 	if d == nil {
 		return
 	}
-	t.Logf("%+v, driver for CUDA %s, NVRTC %s", d.Info(), versionText(d.(*device).drv.version), d.(*device).compiler.version)
+	t.Logf("%+v, driver for CUDA %s, NVRTC %s", d.Info(), versionText(d.(*device).drv.version), d.(*device).compilerVersion())
 	require.NoError(t, d.Close())
 	gputest.Run(t, func(t *testing.T) gpu.Device { return open(t) })
 }

@@ -15,12 +15,11 @@ import (
 type device struct {
 	gate.Gate
 
-	drv      *driver
-	ctx      *primary
-	compiler *nvrtc
-	arch     int // 90 is compute capability 9.0
-	images   *imageCache
-	info     gpu.Info
+	drv *driver
+	ctx *primary
+	tools
+	arch int // 90 is compute capability 9.0
+	info gpu.Info
 
 	joining sync.RWMutex // held for reading by those who block in the driver
 	freed   bool         // streams and events are gone

@@ -5,7 +5,9 @@
 // It is for Linux; elsewhere the package is empty. It loads libcuda.so.1 and libnvrtc without cgo, so a program that
 // imports it cross-compiles, starts on machines without a GPU, and finds there the reason in gpu.Devices. It needs a
 // driver for CUDA 12.0 (525) or later, a GPU of compute capability 7.0 (Volta) or later, and NVRTC, the compiler:
-// from the CUDA toolkit, from "pip install nvidia-cuda-nvrtc", or where BROADHEAD_NVRTC says.
+// from the CUDA toolkit, from "pip install nvidia-cuda-nvrtc", or where BROADHEAD_NVRTC says. Without NVRTC the core kernels
+// that the program has compiled beforehand serve (see [Precompile]), on GPUs of compute capability 8.0 (Ampere) or later and
+// drivers for the CUDA version that they were compiled with or later; what has no kernel there is left to the CPU.
 //
 // Kernels are the same Metal Shading Language text as elsewhere, compiled behind a prelude; floating-point arithmetic
 // follows IEEE-754, with subnormals and without contraction. Compiled kernels are kept in the user's cache folder, or

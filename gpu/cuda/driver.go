@@ -324,6 +324,8 @@ func (d *device) memoryError(st status, n int) error {
 	return d.judge(st)
 }
 
-// errNoNVRTC tells how to get the compiler.
-var errNoNVRTC = errors.New("cuda: the driver works, but its compiler NVRTC is missing: install the CUDA toolkit or " +
-	`"pip install nvidia-cuda-nvrtc", or set ` + envNVRTC + " to the path of libnvrtc.so.12 or later")
+// howNVRTC tells how to get the compiler.
+const howNVRTC = "its compiler NVRTC is missing: install the CUDA toolkit or " + `"pip install nvidia-cuda-nvrtc", or set ` + envNVRTC +
+	" to the path of libnvrtc.so.12 or later"
+
+var errNoNVRTC = errors.New("cuda: the driver works, but " + howNVRTC)

@@ -175,7 +175,10 @@ func startCold(t *testing.T, lib string) {
 	w.start(t.TempDir())
 	w.drv, err = newDriver([]string{lib})
 	require.NoError(t, err)
-	devices, err := w.drv.open(func() (*nvrtc, error) { return newNVRTC([]string{lib}) }, w.images)
+	devices, err := w.drv.open(func() (tools, error) {
+		c, err := newNVRTC([]string{lib})
+		return tools{compiler: c, images: w.images}, err
+	})
 	require.NoError(t, err)
 	d := devices[0]
 	p, err := d.Compile(gpu.Source{Name: "add_one", Text: addOne})

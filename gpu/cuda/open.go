@@ -14,6 +14,9 @@ import (
 
 func init() { gpu.Register("cuda", Open) }
 
+// Caps are the abilities of every GPU that this driver opens, as kernel text depends on them.
+const Caps = msl.Float64 | msl.Atomic64 | msl.ForwardProgress
+
 // CUdevice_attribute.
 const (
 	attributeSharedBytes     = 8
@@ -40,11 +43,31 @@ func Open() ([]gpu.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return drv.open(loadNVRTC, openImageCache())
+	return drv.open(func() (tools, error) { return findTools(loadNVRTC, openPrecompiled) })
+}
+
+// tools are where a device's kernels come from: a compiler and what it has made already, or an archive of those compiled
+// beforehand.
+type tools struct {
+	compiler    *nvrtc
+	images      *imageCache
+	precompiled *archive // where there is no compiler
+}
+
+func findTools(load func() (*nvrtc, error), precompiled func() (*archive, error)) (tools, error) {
+	compiler, err := load()
+	if err == nil {
+		return tools{compiler: compiler, images: openImageCache()}, nil
+	}
+	a, none := precompiled()
+	if none != nil {
+		return tools{}, fmt.Errorf("%w; %w", err, none)
+	}
+	return tools{precompiled: a}, nil
 }
 
 // open opens the driver's devices. The compiler is loaded only if there are some.
-func (drv *driver) open(load func() (*nvrtc, error), images *imageCache) ([]gpu.Device, error) {
+func (drv *driver) open(find func() (tools, error)) ([]gpu.Device, error) {
 	s := drv.bare()
 	defer s.endBare()
 	if st := s.call(cuDeviceGetCount, s.result(0)); st != success {
@@ -54,14 +77,14 @@ func (drv *driver) open(load func() (*nvrtc, error), images *imageCache) ([]gpu.
 	if count == 0 {
 		return nil, errors.New("cuda: the NVIDIA driver sees no GPU")
 	}
-	compiler, err := load()
+	tools, err := find()
 	if err != nil {
 		return nil, err
 	}
 	var devices []gpu.Device
 	var unfit []error
 	for i := range count {
-		d, err := s.open(i, compiler, images)
+		d, err := s.open(i, tools)
 		if err != nil {
 			unfit = append(unfit, err)
 			continue
@@ -75,18 +98,18 @@ func (drv *driver) open(load func() (*nvrtc, error), images *imageCache) ([]gpu.
 }
 
 // open opens the device of a number.
-func (s *session) open(number int32, compiler *nvrtc, images *imageCache) (*device, error) {
+func (s *session) open(number int32, t tools) (*device, error) {
 	if st := s.call(cuDeviceGet, s.result(0), uintptr(number)); st != success {
 		return nil, fmt.Errorf("cuda: device %d: %w", number, s.drv.describe(st))
 	}
 	ordinal := int32(s.out[0])
 	name := s.text[:]
 	s.call(cuDeviceGetName, address(name), uintptr(len(name)), uintptr(ordinal))
-	d := &device{drv: s.drv, compiler: compiler, images: images}
+	d := &device{drv: s.drv, tools: t}
 	d.info = gpu.Info{
 		Driver:           "cuda",
 		Name:             string(name[:max(bytes.IndexByte(name, 0), 0)]),
-		Caps:             msl.Float64 | msl.Atomic64 | msl.ForwardProgress,
+		Caps:             Caps,
 		SIMDWidth:        simdWidth,
 		ThreadgroupBytes: s.attribute(attributeSharedBytes, ordinal),
 	}
@@ -119,6 +142,9 @@ func (s *session) unfit(ordinal int32, d *device) error {
 	case d.arch < minCapability:
 		return lacks(fmt.Sprintf("compute capability %d.%d, %d.%d or later is needed", d.arch/10, d.arch%10,
 			minCapability/10, minCapability%10))
+	case d.compiler == nil && d.arch < precompiledArch:
+		return lacks(fmt.Sprintf("compute capability %d.%d; the kernels compiled beforehand are for %d.%d and later, and %s", d.arch/10, d.arch%10,
+			precompiledArch/10, precompiledArch%10, howNVRTC))
 	case s.attribute(attributeWarpSize, ordinal) != simdWidth:
 		return lacks("its warps have not 32 threads")
 	case s.attribute(attributeComputeMode, ordinal) == computeModeProhibited:

@@ -129,8 +129,17 @@ func (w *software) live(kind string) int {
 }
 
 func (w *software) open() ([]gpu.Device, error) {
-	lib := []string{filepath.Join(softwareFolder, "libsoftware.so")}
-	return w.drv.open(func() (*nvrtc, error) { return newNVRTC(lib) }, w.images)
+	return w.drv.open(w.tools)
+}
+
+// compiler is the software's NVRTC.
+func (w *software) compiler() (*nvrtc, error) {
+	return newNVRTC([]string{filepath.Join(softwareFolder, "libsoftware.so")})
+}
+
+func (w *software) tools() (tools, error) {
+	c, err := w.compiler()
+	return tools{compiler: c, images: w.images}, err
 }
 
 // device opens the first device.

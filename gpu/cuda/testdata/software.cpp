@@ -649,5 +649,5 @@ API int nvrtcGetProgramLogSize(Program* p, size_t* n) { *n = p->log.size() + 1; 
 API int nvrtcGetProgramLog(Program* p, char* s) { memcpy(s, p->log.c_str(), p->log.size() + 1); return 0; }
 API int nvrtcGetCUBINSize(Program* p, size_t* n) { *n = p->image.size(); return 0; }
 API int nvrtcGetCUBIN(Program* p, char* s) { memcpy(s, p->image.data(), p->image.size()); return 0; }
-API int nvrtcGetPTXSize(Program*, size_t* n) { *n = 0; return 0; }
-API int nvrtcGetPTX(Program*, char*) { return 0; }
+API int nvrtcGetPTXSize(Program* p, size_t* n) { return nvrtcGetCUBINSize(p, n); }
+API int nvrtcGetPTX(Program* p, char* s) { return nvrtcGetCUBIN(p, s); }
