@@ -205,7 +205,10 @@ func compress32AVX2(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer,
 func compress64AVX2(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
 
 //go:noescape
-func extractBits(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int)
+func compactBits(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, held int)
+
+//go:noescape
+func streamBytesAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
 //go:noescape
 func bitsAndAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)

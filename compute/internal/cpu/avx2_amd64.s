@@ -6344,22 +6344,58 @@ done:
 	VZEROUPPER
 	RET
 
-// func extractBits(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int)
-TEXT ·extractBits(SB), NOSPLIT, $0-32
+// func compactBits(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, held int)
+TEXT ·compactBits(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ keep+16(FP), R8
 	MOVQ n+24(FP), CX
+	MOVQ held+32(FP), R9
+	MOVQ (DI), BX
+	BZHIQ R9, BX, BX
 	SHRQ $6, CX
 loop:
+	MOVQ (R8), DX
 	MOVQ (SI), AX
-	PEXTQ (R8), AX, AX
-	MOVQ AX, (DI)
+	PEXTQ DX, AX, AX
+	POPCNTQ DX, DX
+	SHLXQ R9, AX, R10
+	ORQ R10, BX
+	MOVQ BX, (DI)
+	MOVQ R9, R11
+	XORQ $63, R11
+	SHRQ $1, AX
+	SHRXQ R11, AX, AX
+	ADDQ DX, R9
+	LEAQ 8(DI), R12
+	CMPQ R9, $64
+	CMOVQGE AX, BX
+	CMOVQGE R12, DI
+	ANDQ $63, R9
 	ADDQ $8, SI
 	ADDQ $8, R8
-	ADDQ $8, DI
 	DECQ CX
 	JNZ loop
+	MOVQ BX, (DI)
+	RET
+
+// func streamBytesAVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+TEXT ·streamBytesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU 0(SI), Y0
+	VMOVNTDQ Y0, 0(DI)
+	VMOVDQU 32(SI), Y1
+	VMOVNTDQ Y1, 32(DI)
+	ADDQ $64, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ loop
+	SFENCE
+	VZEROUPPER
 	RET
 
 // func bitsAndAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)

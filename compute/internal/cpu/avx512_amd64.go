@@ -205,6 +205,9 @@ func compress32AVX512(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointe
 func compress64AVX512(dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, room int) (ret uint64)
 
 //go:noescape
+func streamBytesAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
+
+//go:noescape
 func bitsAndAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
 
 //go:noescape

@@ -3344,6 +3344,23 @@ done:
 	VZEROUPPER
 	RET
 
+// func streamBytesAVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
+TEXT ·streamBytesAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+	SHRQ $6, CX
+loop:
+	VMOVDQU64 0(SI), Z0
+	VMOVNTDQ Z0, 0(DI)
+	ADDQ $64, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ loop
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func bitsAndAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int, shiftA int, shiftB int)
 TEXT ·bitsAndAVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI

@@ -372,22 +372,42 @@ func callCompress(kernel int, dst unsafe.Pointer, src unsafe.Pointer, keep unsaf
 	panic(noKernel)
 }
 
-// callExtract moves the bits of each word of src that keep selects to the low end
-// of a word of dst; n counts bits, a multiple of 64. kernel is 0.
+// callCompact appends the bits of src that keep selects to dst, of whose first
+// word the low held bits, 63 at most, are there already; n counts bits of src, a
+// multiple of 64. A word more of dst than is filled may be written. kernel is 0.
 //
 //go:noinline
-func callExtract(kernel int, dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int) {
+func callCompact(kernel int, dst unsafe.Pointer, src unsafe.Pointer, keep unsafe.Pointer, n int, held int) {
 	checkRows(n)
 	if level == levelAVX512 {
 		switch kernel {
 		case 0:
-			extractBits(dst, src, keep, n)
+			compactBits(dst, src, keep, n, held)
 		}
 		return
 	}
 	switch kernel {
 	case 0:
-		extractBits(dst, src, keep, n)
+		compactBits(dst, src, keep, n, held)
+	}
+}
+
+// callStream copies n bytes, a multiple of 64, past the caches; dst starts at a
+// multiple of 64. kernel is 0.
+//
+//go:noinline
+func callStream(kernel int, dst unsafe.Pointer, src unsafe.Pointer, n int) {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 0:
+			streamBytesAVX512(dst, src, n)
+		}
+		return
+	}
+	switch kernel {
+	case 0:
+		streamBytesAVX2(dst, src, n)
 	}
 }
 

@@ -3,6 +3,7 @@ package cpu
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 	"unsafe"
 )
 
@@ -159,25 +160,88 @@ func as[T any](b []byte) []T {
 }
 
 func filterValues[T any](s *Selection, dst, src []T, par int) {
+	if len(s.starts) == 2 {
+		filterRows(s, dst[:s.Count()], src, 0, s.n)
+		return
+	}
+	filterMorsels(s, dst, src, par)
+}
+
+func filterMorsels[T any](s *Selection, dst, src []T, par int) {
+	size := int(unsafe.Sizeof(*new(T)))
+	stream := simdStreams(s.Count()*size) && size <= 8
 	s.eachMorsel(par, func(m, start, end int) {
-		out := dst[s.starts[m]:s.starts[m+1]]
-		if len(out) == end-start {
-			copy(out, src[start:end])
-			return
-		}
-		done, kept := simdCompress(out, src[start:end], s.words[start>>3:])
-		out = out[kept:]
-		for i := start + done; len(out) > 0; i += 64 {
-			switch w := s.word(i); w {
-			case 0:
-			case ^uint64(0):
-				copy(out[:64], src[i:i+64])
-				out = out[64:]
-			default:
-				out = out[gather(out, src[i:min(i+64, s.n)], w):]
-			}
+		if out := dst[s.starts[m]:s.starts[m+1]]; stream && len(out) > lineBytes && len(out) < end-start {
+			streamRows(s, out, src, start, end)
+		} else {
+			filterRows(s, out, src, start, end)
 		}
 	})
+}
+
+// filterRows copies the kept rows among [start, end) to out, which has room for
+// these and may have more: it returns how many there were.
+func filterRows[T any](s *Selection, out, src []T, start, end int) int {
+	room := len(out)
+	if room == end-start {
+		return copy(out, src[start:end])
+	}
+	done, kept := simdCompress(out, src[start:end], s.words[start>>3:])
+	out = out[kept:]
+	for i := start + done; i < end && len(out) > 0; i += 64 {
+		switch w := s.word(i); w {
+		case 0:
+		case ^uint64(0):
+			copy(out[:64], src[i:i+64])
+			out = out[64:]
+		default:
+			out = out[gather(out, src[i:min(i+64, s.n)], w):]
+		}
+	}
+	return room - len(out)
+}
+
+const (
+	lineBytes = 64
+	// stageBytes is what is filtered before it goes past the caches: it stays in the first-level one.
+	stageBytes = 1 << 14
+)
+
+// stage is where rows lie until they fill lines, with room for the 64 rows
+// that kernels want to have left.
+type stage [stageBytes + 64*8 + lineBytes]byte
+
+var stages = sync.Pool{New: func() any { return new(stage) }}
+
+// streamRows is filterRows for output that is not read again soon: written
+// through the caches it would be read into them first. Lines that out shares
+// with other memory are written as usual.
+func streamRows[T any](s *Selection, out, src []T, start, end int) {
+	buf := stages.Get().(*stage)
+	defer stages.Put(buf)
+	size := int(unsafe.Sizeof(*new(T)))
+	dst := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(out))), len(out)*size)
+	staged := as[T](buf[:])
+	// The stage holds the line in which dst begins from its start on.
+	before := int(uintptr(unsafe.Pointer(unsafe.SliceData(dst))) % lineBytes)
+	fill := before / size
+	for step := stageBytes / size &^ 63; start < end; start += step {
+		stop := min(start+step, end)
+		fill += filterRows(s, staged[fill:fill+stop-start+64], src, start, stop)
+		whole := fill * size &^ (lineBytes - 1)
+		if whole == 0 {
+			continue
+		}
+		lines := buf[:whole]
+		if before > 0 {
+			n := copy(dst, lines[before:lineBytes])
+			dst, lines, before = dst[n:], lines[lineBytes:], 0
+		}
+		simdStream(dst, lines)
+		dst = dst[len(lines):]
+		fill = copy(staged, staged[whole/size:fill])
+	}
+	copy(dst, buf[before:fill*size])
 }
 
 // Indices writes the row numbers of the kept rows to dst, which has room for

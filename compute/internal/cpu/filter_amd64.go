@@ -23,11 +23,27 @@ func simdCompress[T any](dst, src []T, keep []byte) (rows, kept int) {
 	return int(done >> 32), int(done & low32)
 }
 
-// simdExtract moves the selected bits of each word to its low end.
-func simdExtract(words []uint64, keep []byte) (done int) {
-	if level == levelNone || len(words) == 0 {
-		return 0
+// simdCompact does compactWords if it can.
+func simdCompact(dst, src []uint64, keep []byte, held int) bool {
+	if level == levelNone || len(src) == 0 {
+		return false
 	}
-	callExtract(0, pointer(words), pointer(words), pointer(keep[:8*len(words)]), 64*len(words))
-	return len(words)
+	callCompact(0, pointer(dst), pointer(src), pointer(keep[:8*len(src)]), 64*len(src), held)
+	return true
+}
+
+// simdStreams reports whether output of so many bytes is to go past the caches.
+func simdStreams(bytes int) bool { return level != levelNone && bytes >= streamBytes }
+
+// simdStream copies, past the caches if it can; lengths and the place of dst
+// are multiples of 64.
+func simdStream(dst, src []byte) {
+	if level == levelNone {
+		copy(dst, src)
+		return
+	}
+	for i := 0; i < len(src); i += maxRows {
+		n := min(maxRows, len(src)-i)
+		callStream(0, pointer(dst[i:i+n]), pointer(src[i:i+n]), n)
+	}
 }

@@ -141,6 +141,52 @@ func TestSelectionParallel(t *testing.T) {
 	checkSelection(t, sparse, Bitmap{}, randomBitmap(r, n, 1, 0.5), n, false, 4)
 }
 
+// Output past the caches, wherever in a line it starts and ends, and nothing
+// beside it.
+func TestStreamRows(t *testing.T) {
+	checkStreamRows[uint8](t)
+	checkStreamRows[uint16](t)
+	checkStreamRows[uint32](t)
+	checkStreamRows[uint64](t)
+}
+
+func checkStreamRows[T uint8 | uint16 | uint32 | uint64](t *testing.T) {
+	t.Helper()
+	r := newRand(19)
+	guard := T(0x5a)
+	for _, n := range []int{1, 63, 64, 700, 5000, selectMorsel - 1, selectMorsel} {
+		for _, clear := range []float64{0, 0.02, 0.5, 0.99} {
+			src := make([]T, n)
+			for i := range src {
+				src[i] = T(r.Uint64())
+			}
+			mask := randomBitmap(r, n, 3, clear)
+			s := Select(mask, Bitmap{}, n, false, 1, nil)
+			var want []T
+			for i, v := range src {
+				if mask.Bit(i) {
+					want = append(want, v)
+				}
+			}
+			for _, shift := range []int{0, 1, 5} {
+				dst := make([]T, shift+len(want)+70)
+				for i := range dst {
+					dst[i] = guard
+				}
+				streamRows(s, dst[shift:shift+len(want)], src, 0, n)
+				if !slices.Equal(dst[shift:shift+len(want)], want) {
+					t.Fatalf("%T: n=%d clear=%v shift=%d: wrong rows", guard, n, clear, shift)
+				}
+				for i, v := range dst {
+					if (i < shift || i >= shift+len(want)) && v != guard {
+						t.Fatalf("%T: n=%d clear=%v shift=%d: wrote row %d of %d", guard, n, clear, shift, i-shift, len(want))
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestCompress(t *testing.T) {
 	r := newRand(18)
 	for range 20000 {

@@ -3,24 +3,20 @@ package cpu
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
+	"unsafe"
 )
 
 // Bits copies the kept rows of the bitmap src to dst, a bitmap of Count rows
 // that starts at bit 0. Its bytes are all written, and the padding bits of the
 // last are zero.
-func (s *Selection) Bits(dst []byte, src Bitmap, par int) {
-	s.compact(dst, par, func(i int) uint64 { return src.Word(i, s.n) })
-}
+func (s *Selection) Bits(dst []byte, src Bitmap, par int) { s.compact(dst, par, src, Bitmap{}) }
 
 // Validity writes the validity of filtered values, given theirs before, as
 // Bits does, and returns the number of nulls: rows that were null and rows
 // that are kept because the mask was null.
 func (s *Selection) Validity(dst []byte, valid Bitmap, par int) (nulls int) {
-	if valid.All() {
-		s.Bits(dst, s.mask, par)
-	} else {
-		s.compact(dst, par, func(i int) uint64 { return valid.Word(i, s.n) & s.mask.Word(i, s.n) })
-	}
+	s.compact(dst, par, valid, s.mask)
 	return s.Count() - Bitmap{Data: dst}.Count(s.Count())
 }
 
@@ -28,32 +24,22 @@ func (s *Selection) Validity(dst []byte, valid Bitmap, par int) (nulls int) {
 // with its neighbours.
 type edge struct{ head, tail byte }
 
-// compact writes the kept bits of the words that load returns. Morsels meet
-// inside output bytes: each stores only the bytes that it fills alone, and the
-// shared ones are put together at the end.
-func (s *Selection) compact(dst []byte, par int, load func(i int) uint64) {
-	edges := make([]edge, len(s.starts)-1)
-	s.eachMorsel(par, func(m, start, end int) {
-		first := s.starts[m]
-		if first == s.starts[m+1] {
-			return
+// compact writes the kept bits of the intersection of two bitmaps. Morsels
+// meet inside output bytes: each stores only the bytes that it fills alone,
+// and the shared ones are put together at the end.
+func (s *Selection) compact(dst []byte, par int, a, b Bitmap) {
+	if len(s.starts) == 2 {
+		if e := s.compactMorsel(dst, 0, 0, s.n, a, b); s.Count()&7 != 0 {
+			dst[s.Count()>>3] = e.tail
 		}
-		w := bitWriter{dst: dst[first>>3:], held: uint(first & 7), shared: first&7 != 0}
-		var kept extracted
-		for i := start; i < end; i += extractRows {
-			stop := min(i+extractRows, end)
-			for k := i; k < stop; k += 64 {
-				kept[(k-i)>>6] = load(k)
-			}
-			extract(kept[:(stop-i+63)>>6], s.words[i>>3:])
-			for k := i; k < stop; k += 64 {
-				if keep := s.word(k); keep != 0 {
-					w.write(kept[(k-i)>>6], uint(bits.OnesCount64(keep)))
-				}
-			}
-		}
-		edges[m] = w.flush()
-	})
+		return
+	}
+	s.compactMorsels(dst, par, a, b)
+}
+
+func (s *Selection) compactMorsels(dst []byte, par int, a, b Bitmap) {
+	edges := make([]edge, s.Parts())
+	s.eachMorsel(par, func(m, start, end int) { edges[m] = s.compactMorsel(dst, m, start, end, a, b) })
 	var pending byte // of the byte in which the next morsel starts
 	for m, e := range edges {
 		first, last := s.starts[m], s.starts[m+1]
@@ -71,59 +57,71 @@ func (s *Selection) compact(dst []byte, par int, load func(i int) uint64) {
 	}
 }
 
-// bitWriter appends bits to bytes.
-type bitWriter struct {
-	dst    []byte
-	word   uint64
-	held   uint // bits in word, below 64
-	shared bool // the first byte of dst is not ours to store
-	head   byte // what belongs into a shared first byte
+// compactor is where a morsel's bits are put together.
+type compactor struct{ bits, kept [selectMorsel/64 + 1]uint64 }
+
+var compactors = sync.Pool{New: func() any { return new(compactor) }}
+
+// compactMorsel writes the bytes that a morsel fills alone.
+func (s *Selection) compactMorsel(dst []byte, m, start, end int, a, b Bitmap) edge {
+	first, last := s.starts[m], s.starts[m+1]
+	if first == last {
+		return edge{}
+	}
+	c := compactors.Get().(*compactor)
+	defer compactors.Put(c)
+	rows, words := end-start, (end-start+63)>>6
+	bits := unsafe.Slice((*byte)(unsafe.Pointer(&c.bits)), 8*words)
+	switch a, b = a.Slice(start), b.Slice(start); {
+	case b.All():
+		CopyBits(bits, a, rows)
+	case a.All():
+		CopyBits(bits, b, rows)
+	default:
+		AndBits(bits, a, b, rows)
+	}
+	FillPadding(bits, rows)
+	held := first & 7
+	c.kept[0] = 0
+	compactWords(c.kept[:], c.bits[:words], s.words[start>>3:], held)
+	kept := unsafe.Slice((*byte)(unsafe.Pointer(&c.kept)), 8*len(c.kept))
+	whole := (held + last - first) >> 3 // bytes, of which the first may be shared
+	e := edge{head: kept[0], tail: kept[whole]}
+	from := 0
+	if held != 0 {
+		from = 1
+	}
+	if whole > from {
+		copy(dst[first>>3+from:], kept[from:whole])
+	}
+	return e
 }
 
-// write appends the n low bits of b, whose others are zero; n is 1 to 64.
-func (w *bitWriter) write(b uint64, n uint) {
-	w.word |= b << w.held
-	if w.held+n < 64 {
-		w.held += n
+// compactWords appends the bits of src that keep selects to dst, of whose
+// first word the low held bits are there and the others zero. A word more of
+// dst than is filled may be written.
+func compactWords(dst, src []uint64, keep []byte, held int) {
+	if simdCompact(dst, src, keep, held) {
 		return
 	}
-	if w.shared {
-		w.store(8)
-	} else {
-		binary.LittleEndian.PutUint64(w.dst, w.word)
-	}
-	w.dst = w.dst[8:]
-	w.word = b >> (64 - w.held)
-	w.held += n - 64
-}
-
-// store writes the n low bytes of word, but keeps a shared one back.
-func (w *bitWriter) store(n uint) {
-	for i := range n {
-		if b := byte(w.word >> (8 * i)); i == 0 && w.shared {
-			w.head, w.shared = b, false
-		} else {
-			w.dst[i] = b
+	word, at := dst[0], 0
+	for i, w := range src {
+		k := binary.LittleEndian.Uint64(keep[8*i:])
+		if k == 0 {
+			continue
 		}
+		w = compress(w, k)
+		word |= w << uint(held)
+		before := held
+		if held += bits.OnesCount64(k); held < 64 {
+			continue
+		}
+		dst[at] = word
+		at++
+		held -= 64
+		word = w >> 1 >> uint(63-before)
 	}
-}
-
-// flush stores the whole bytes that are left and returns the shared ones.
-func (w *bitWriter) flush() edge {
-	w.store(w.held >> 3)
-	return edge{head: w.head, tail: byte(w.word >> (w.held &^ 7))}
-}
-
-// extractRows are extracted together.
-const extractRows = 1024
-
-type extracted [extractRows / 64]uint64
-
-// extract moves the bits of each word that keep selects to its low end.
-func extract(words []uint64, keep []byte) {
-	for i := simdExtract(words, keep); i < len(words); i++ {
-		words[i] = compress(words[i], binary.LittleEndian.Uint64(keep[8*i:]))
-	}
+	dst[at] = word
 }
 
 // compress moves the bits of x that mask selects to the low end.

@@ -20,7 +20,11 @@ func simdCompress[T any]([]T, []T, []byte) (rows, kept int) { return 0, 0 }
 
 func simdGather[T any]([]T, []T, []uint64) (rows int) { return 0 }
 
-func simdExtract([]uint64, []byte) (words int) { return 0 }
+func simdCompact([]uint64, []uint64, []byte, int) bool { return false }
+
+func simdStreams(int) bool { return false }
+
+func simdStream(dst, src []byte) { copy(dst, src) }
 
 func simdBits(_ int, dst []byte, a, b Bitmap, n int) ([]byte, Bitmap, Bitmap, int) {
 	return dst, a, b, n

@@ -322,15 +322,20 @@ func checkFilter[T Number](t *testing.T, name string, dst, src []T, bits []byte,
 	if s.Count() != len(dst) {
 		t.Fatalf("%s: %d rows are kept, want %d", name, s.Count(), len(dst))
 	}
-	filterValues(s, dst, src, 1)
 	s.Bits(bits, mask, 1)
-	at := 0
-	for i := range src {
-		if mask.Bit(i) {
-			if !same(dst[at], src[i]) {
-				t.Fatalf("%s: row %d is %v, want %v", name, at, dst[at], src[i])
+	for way, filter := range map[string]func(){
+		"cached": func() { filterValues(s, dst, src, 1) }, "streamed": func() { streamRows(s, dst, src, 0, len(src)) },
+	} {
+		clear(dst)
+		filter()
+		at := 0
+		for i := range src {
+			if mask.Bit(i) {
+				if !same(dst[at], src[i]) {
+					t.Fatalf("%s, %s: row %d is %v, want %v", name, way, at, dst[at], src[i])
+				}
+				at++
 			}
-			at++
 		}
 	}
 	if got := (Bitmap{Data: bits}).Count(8 * len(bits)); got != len(dst) {

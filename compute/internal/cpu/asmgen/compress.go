@@ -203,28 +203,75 @@ func orders() (eight, four []uint64) {
 	return eight, four
 }
 
-// extractFamily gathers the selected bits of every word at its low end.
-func extractFamily() *family {
+// compactFamily appends the selected bits of every word.
+func compactFamily() *family {
 	return &family{
-		name: "Extract",
-		doc: `moves the bits of each word of src that keep selects to the low end
-of a word of dst; n counts bits, a multiple of 64. kernel is 0.`,
-		params: []param{{"dst", "unsafe.Pointer"}, {"src", "unsafe.Pointer"}, {"keep", "unsafe.Pointer"}, {"n", "int"}},
-		rows:   "n",
-		kernels: []kernel{{name: "extractBits", indexes: []string{"0"}, scalar: true, body: func(f *fn) {
+		name: "Compact",
+		doc: `appends the bits of src that keep selects to dst, of whose first
+word the low held bits, 63 at most, are there already; n counts bits of src, a
+multiple of 64. A word more of dst than is filled may be written. kernel is 0.`,
+		params: []param{
+			{"dst", "unsafe.Pointer"}, {"src", "unsafe.Pointer"}, {"keep", "unsafe.Pointer"}, {"n", "int"}, {"held", "int"},
+		},
+		rows: "n",
+		kernels: []kernel{{name: "compactBits", indexes: []string{"0"}, scalar: true, body: func(f *fn) {
 			f.arg("dst", "DI")
 			f.arg("src", "SI")
 			f.arg("keep", "R8")
 			f.arg("n", "CX")
+			f.arg("held", "R9")
+			f.ins("MOVQ (DI), BX")
+			f.ins("BZHIQ R9, BX, BX")
 			f.loop(func() {
+				f.ins("MOVQ (R8), DX")
 				f.ins("MOVQ (SI), AX")
-				f.ins("PEXTQ (R8), AX, AX")
-				f.ins("MOVQ AX, (DI)")
+				f.ins("PEXTQ DX, AX, AX")
+				f.ins("POPCNTQ DX, DX")
+				f.ins("SHLXQ R9, AX, R10")
+				f.ins("ORQ R10, BX")
+				f.ins("MOVQ BX, (DI)")
+				// What did not fit: a shift by 64 would be one by 0.
+				f.ins("MOVQ R9, R11")
+				f.ins("XORQ $63, R11")
+				f.ins("SHRQ $1, AX")
+				f.ins("SHRXQ R11, AX, AX")
+				f.ins("ADDQ DX, R9")
+				f.ins("LEAQ 8(DI), R12")
+				f.ins("CMPQ R9, $64")
+				f.ins("CMOVQGE AX, BX")
+				f.ins("CMOVQGE R12, DI")
+				f.ins("ANDQ $63, R9")
 				f.ins("ADDQ $8, SI")
 				f.ins("ADDQ $8, R8")
-				f.ins("ADDQ $8, DI")
 			})
+			f.ins("MOVQ BX, (DI)")
 			f.ins("RET")
+		}}},
+	}
+}
+
+// streamFamily copies past the caches.
+func streamFamily() *family {
+	return &family{
+		name: "Stream",
+		doc: `copies n bytes, a multiple of 64, past the caches; dst starts at a
+multiple of 64. kernel is 0.`,
+		params: []param{{"dst", "unsafe.Pointer"}, {"src", "unsafe.Pointer"}, {"n", "int"}},
+		rows:   "n",
+		kernels: []kernel{{name: "streamBytes", indexes: []string{"0"}, body: func(f *fn) {
+			f.arg("dst", "DI")
+			f.arg("src", "SI")
+			f.arg("n", "CX")
+			f.loop(func() {
+				for at := 0; at < 64; at += f.bytes {
+					f.ins("%s %d(SI), %s", f.load, at, f.v(at/f.bytes))
+					f.ins("VMOVNTDQ %s, %d(DI)", f.v(at/f.bytes), at)
+				}
+				f.ins("ADDQ $64, SI")
+				f.ins("ADDQ $64, DI")
+			})
+			f.ins("SFENCE")
+			f.end()
 		}}},
 	}
 }

@@ -280,7 +280,7 @@ func files() map[string][]byte {
 
 func allFamilies() []*family {
 	return []*family{
-		compareFamily(), sumFamily(), sumWideFamily(), extremesFamily(), exactFamily(), compressFamily(), extractFamily(),
+		compareFamily(), sumFamily(), sumWideFamily(), extremesFamily(), exactFamily(), compressFamily(), compactFamily(), streamFamily(),
 		bitsFamily(), countFamily(), arithFamily(), castFamily(), gatherFamily(), blendFamily(),
 	}
 }
