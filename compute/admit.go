@@ -23,14 +23,13 @@ const admitRows = 1013
 // admit lets a call run on the device if its kernels gave the CPU's answer on hostile rows, which is tried the first
 // time that each variant is used in a process.
 func (e *engine) admit(ctx context.Context, c *call, args []Datum) error {
-	k := c.admitKeyFor(args)
-	return e.admitted.Check(k, func() error { return e.try(ctx, c, k) })
+	return e.admitKey(ctx, c, c.admitKeyFor(args))
 }
 
 // admitKeyFor adds to a call's key which inputs have nulls, since that chooses other kernels.
 func (c *call) admitKeyFor(args []Datum) admitKey {
 	k := c.admit
-	k.args = len(args)
+	k.args, k.few = len(args), c.few(args)
 	if !k.validity {
 		for i, a := range args {
 			if hasNulls(a) {
@@ -44,6 +43,10 @@ func (c *call) admitKeyFor(args []Datum) admitKey {
 func hasNulls(d Datum) bool {
 	if s, ok := d.(*ac.ScalarDatum); ok {
 		return !s.Value.IsValid()
+	}
+	if a, ok := d.(*ac.ArrayDatum); ok {
+		dict := dictionaryOf(a.Value)
+		return a.Value.NullN() != 0 || dict != nil && dict.NullN() != 0
 	}
 	for _, c := range chunksOf(d) {
 		if c.NullN() != 0 {
@@ -74,7 +77,7 @@ func (e *engine) try(ctx context.Context, c *call, k admitKey) error {
 			args[i] = NewDatumWithoutOwning(arr)
 		}
 		want, wantErr := c.onCPU(ctx, args)
-		got, err := e.record(ctx, c, args)
+		got, err := e.record(ctx, c, args, c.one != nil && !k.few)
 		switch {
 		case wantErr != nil && err != nil && isUsers(err):
 			continue

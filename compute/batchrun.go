@@ -171,7 +171,25 @@ func (e *engine) admitNode(ctx context.Context, v *Value) error {
 			k.nulls |= 1 << i
 		}
 	}
-	return e.admitted.Check(k, func() error { return e.try(ctx, v.call, k) })
+	if c := v.call; c.one != nil {
+		d, known := v.args[0].(Datum)
+		if few := !known || c.few([]Datum{d}); few {
+			short := k
+			short.few = true
+			if err := e.admitKey(ctx, c, short); err != nil || known {
+				return err
+			}
+		}
+	}
+	return e.admitKey(ctx, v.call, k)
+}
+
+// admitKey admits one variant of a call.
+func (e *engine) admitKey(ctx context.Context, c *call, k admitKey) error {
+	if verdict, known := e.admitted.Known(k); known {
+		return verdict
+	}
+	return e.admitted.Check(k, func() error { return e.try(ctx, c, k) })
 }
 
 // mayBeNull says whether an argument of a batch may have nulls.
@@ -218,7 +236,7 @@ func (b *Batch) collect(ctx context.Context, e *engine) (next gpu.Event, err err
 	}
 	b.settle()
 	for i, v := range b.nodes {
-		countRun(v.name, e.info.Driver, b.rows[i])
+		e.countRun(v.name, b.rows[i])
 	}
 	return nil, nil
 }

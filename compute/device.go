@@ -24,6 +24,8 @@ type engine struct {
 	private   privatePool
 	residents residents
 	lost      atomic.Pointer[error]
+	counted   onceCounters
+	singles   sync.Pool // of *single
 }
 
 // admitKey names what admission tests: a call by its types and variants.
@@ -39,6 +41,7 @@ type admitKey struct {
 	emit      bool
 	skipNulls bool
 	mode      CountMode
+	few       bool // rows of an aggregate
 }
 
 var engines sync.Map // gpu.Device -> *engine
@@ -83,16 +86,20 @@ func (e *engine) run(ctx context.Context, c *call, args []Datum) (Datum, error) 
 	if err := e.admit(ctx, c, args); err != nil {
 		return nil, err
 	}
-	out, err := e.record(ctx, c, args)
+	out, ok, err := e.single(ctx, c, args)
+	if !ok {
+		out, err = e.record(ctx, c, args, false)
+	}
 	if err == nil {
-		countRun(c.fn.name, e.info.Driver, rowsOf(args))
+		e.countRun(c.fn.name, rowsOf(args))
 	}
 	return out, err
 }
 
-// record runs a call as a batch of one.
-func (e *engine) record(ctx context.Context, c *call, args []Datum) (Datum, error) {
+// record runs a call as a batch of one; many: aggregates as if there were many rows.
+func (e *engine) record(ctx context.Context, c *call, args []Datum, many bool) (Datum, error) {
 	r := e.newRecorder(ctx)
+	r.many = many
 	defer r.release()
 	in := make([]*value, len(args))
 	for i, a := range args {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
 
 	"github.com/broadhead-go/broadhead/memory"
 )
@@ -81,14 +82,13 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 	if v.err != nil || v.why != "" {
 		return nil, v
 	}
-	info := dev.Info()
+	e := engineOf(dev)
 	v.place = DeviceMemory
-	if v.crossover, v.from = crossoverOf(c.fn.name, &info, c.cross, c.in, DeviceMemory); v.rows < v.crossover {
+	if v.crossover, v.from = crossoverOf(c.fn.name, &e.info, c.cross, c.in, DeviceMemory); v.rows < v.crossover {
 		return nil, v
 	}
-	e := engineOf(dev)
 	if v.place = e.placeOf(args); v.place != DeviceMemory {
-		if v.crossover, v.from = crossoverOf(c.fn.name, &info, c.cross, c.in, v.place); v.rows < v.crossover {
+		if v.crossover, v.from = crossoverOf(c.fn.name, &e.info, c.cross, c.in, v.place); v.rows < v.crossover {
 			return nil, v
 		}
 	}
@@ -103,13 +103,22 @@ func (c *call) weigh(ctx context.Context, args []Datum) (*engine, verdict) {
 
 // haveValidity says whether every chunk has a validity bitmap, for kernels that read nothing else.
 func haveValidity(d Datum) bool {
+	if a, ok := d.(*ac.ArrayDatum); ok {
+		return hasValidity(a.Value)
+	}
 	chunks := chunksOf(d)
 	for _, c := range chunks {
-		if b := c.Buffers(); c.NullN() == 0 || len(b) == 0 || b[0] == nil || b[0].Len() == 0 {
+		if !hasValidity(c) {
 			return false
 		}
 	}
 	return len(chunks) > 0
+}
+
+// hasValidity says whether array data has nulls in a validity bitmap.
+func hasValidity(d arrow.ArrayData) bool {
+	b := d.Buffers()
+	return d.NullN() != 0 && len(b) > 0 && b[0] != nil && b[0].Len() > 0
 }
 
 func typesOf(args ...ArrayLikeDatum) []arrow.DataType {
@@ -122,10 +131,8 @@ func typesOf(args ...ArrayLikeDatum) []arrow.DataType {
 
 // refused is the reason why admission turned a call away, if it did.
 func (e *engine) refused(k admitKey) error {
-	for _, r := range e.admitted.Refused() {
-		if r.Key == k {
-			return fmt.Errorf("kernel failed its admission: %w", r.Reason)
-		}
+	if verdict, known := e.admitted.Known(k); known && verdict != nil {
+		return fmt.Errorf("kernel failed its admission: %w", verdict)
 	}
 	return nil
 }

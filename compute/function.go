@@ -53,8 +53,9 @@ type call struct {
 	noGPU       string
 	admit       admitKey
 	work        workerCall
-	passes      bool // to arrow-go in the end
-	shares      bool // the result shares the argument's memory, so that eager calls stay where they are
+	one         *oneGroup // nil: there is none
+	passes      bool      // to arrow-go in the end
+	shares      bool      // the result shares the argument's memory, so that eager calls stay where they are
 	// rowsOnly: the kernel looks at no values, only at how many rows there are and which are valid.
 	rowsOnly   bool
 	arraysOnly bool                   // a scalar is left to the CPU

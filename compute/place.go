@@ -3,6 +3,7 @@ package compute
 import (
 	"unsafe"
 
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
@@ -155,18 +156,33 @@ func (r *recorder) copied(b []byte) (place, error) {
 func (e *engine) placeOf(args []Datum) Place {
 	p := DeviceMemory
 	for _, a := range args {
-		for _, b := range buffersOf(a) {
-			if e.residents.holds(b) {
-				continue
-			}
-			if ref, ok := memory.Lookup(b.Bytes()); !ok || ref.Device() != e.dev {
-				return ForeignMemory
-			}
-			p = HostMemory
+		if v, ok := a.(*ac.ArrayDatum); ok && dictionaryOf(v.Value) == nil {
+			bufs := v.Value.Buffers()
+			p = max(p, e.farthest(bufs[:min(len(bufs), 2)]))
+		} else {
+			p = max(p, e.farthest(buffersOf(a)))
+		}
+		if p == ForeignMemory {
+			return p
 		}
 	}
 	if e.info.Unified {
 		return HostMemory
+	}
+	return p
+}
+
+// farthest is the place of the farthest of some buffers.
+func (e *engine) farthest(list []*arrowmem.Buffer) Place {
+	p := DeviceMemory
+	for _, b := range list {
+		if b == nil || b.Len() == 0 || e.residents.holds(b) {
+			continue
+		}
+		if ref, ok := memory.Lookup(b.Bytes()); !ok || ref.Device() != e.dev {
+			return ForeignMemory
+		}
+		p = HostMemory
 	}
 	return p
 }

@@ -80,6 +80,7 @@ type recorder struct {
 	c       gpu.Commands
 	out     arrowmem.Allocator // where results come from
 	epoch   int
+	many    bool // aggregates take the way of many rows
 	args    [maxBindings]gpu.Arg
 	fails   []failWord
 	results []*arrowmem.Buffer

@@ -71,7 +71,8 @@ func (a *aggregate) resolve(t arrow.DataType, opts *ScalarAggregateOptions, mode
 		c.noGPU = "nothing to compute: every row is null"
 		return c, nil
 	}
-	c.gpu = func(r *recorder, args []*value) (*value, error) { return a.record(r, p, opts, mode, args[0]) }
+	c.one = a.oneGroup(p, opts, mode)
+	c.gpu = func(r *recorder, args []*value) (*value, error) { return a.record(r, p, opts, mode, c.one, args[0]) }
 	c.work = a.work(p, opts, mode)
 	return c, nil
 }

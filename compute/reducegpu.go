@@ -2,12 +2,16 @@ package compute
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/msl"
 )
 
 // record records an aggregate: every chunk to partial states, then all states to the result.
-func (a *aggregate) record(r *recorder, p *aggPlan, opts *ScalarAggregateOptions, mode CountMode, v *value) (*value, error) {
+func (a *aggregate) record(r *recorder, p *aggPlan, opts *ScalarAggregateOptions, mode CountMode, one *oneGroup, v *value) (*value, error) {
+	if one != nil && !r.many && len(v.parts) == 1 && v.parts[0].n <= fewRows {
+		return one.record(r, &v.parts[0])
+	}
 	key := msl.Key{Skeleton: msl.Reduce, Op: p.reduction, In: p.in}
 	switch p.reduction {
 	case exact:
@@ -81,21 +85,59 @@ const (
 	finishBytes = 128
 )
 
-func (a *aggregate) recordFinish(r *recorder, p *aggPlan, opts *ScalarAggregateOptions, mode CountMode, partials *place, states int) (*value, error) {
-	buf, at, err := r.scratch(finishBytes)
+// field is the type of one value of the result.
+func (a *aggregate) field(p *aggPlan) arrow.DataType {
+	if st, ok := p.out.(*arrow.StructType); ok {
+		return st.Field(0).Type
+	}
+	return p.out
+}
+
+// finishName is the op of the kernel that makes the result.
+func (a *aggregate) finishName(mode CountMode) string {
+	if a.name == "count" {
+		return finishNames[mode]
+	}
+	return a.name
+}
+
+// resultPlaces are where an aggregate's kernel puts its result; second is the maximum of min_max.
+type resultPlaces struct {
+	buf                  *arrowmem.Buffer
+	value, second, valid place
+}
+
+// places makes room for the result of an aggregate.
+func (r *recorder) places() (at resultPlaces, err error) {
+	buf, first, err := r.scratch(finishBytes)
 	if err != nil {
-		return nil, err
+		return at, err
 	}
 	buf.Retain()
 	r.results = append(r.results, buf)
-	name, out := a.name, p.out
-	if name == "count" {
-		name = finishNames[mode]
+	at = resultPlaces{buf, first, first, first}
+	at.second.off += finishMax
+	at.valid.off += finishValid
+	return at, nil
+}
+
+// result is the value of an aggregate whose kernel is recorded.
+func (at *resultPlaces) result(a *aggregate, p *aggPlan) *value {
+	out, host := a.field(p), at.buf.Bytes()
+	one := func(where place, from int) *value {
+		return &value{typ: out, form: formScalar, parts: []part{{
+			typ: storage(out), n: 1, nullable: true, values: where, valid: at.valid,
+			host: host[from:], hostValid: host[finishValid:], valueBuf: at.buf, validBuf: at.buf,
+		}}}
 	}
-	if st, ok := out.(*arrow.StructType); ok {
-		out = st.Field(0).Type
+	if a.name != "min_max" {
+		return one(at.value, 0)
 	}
-	key := msl.Key{Skeleton: msl.Finish, Op: name, In: p.in, Out: storage(out)}
+	return &value{typ: p.out, form: formScalar, fields: []*value{one(at.value, 0), one(at.second, finishMax)}}
+}
+
+func (a *aggregate) recordFinish(r *recorder, p *aggPlan, opts *ScalarAggregateOptions, mode CountMode, partials *place, states int) (*value, error) {
+	key := msl.Key{Skeleton: msl.Finish, Op: a.finishName(mode), In: p.in, Out: storage(a.field(p))}
 	if a.name == "count" {
 		key.In = msl.NoType
 	}
@@ -103,25 +145,16 @@ func (a *aggregate) recordFinish(r *recorder, p *aggPlan, opts *ScalarAggregateO
 	if opts.SkipNulls {
 		params.SkipNulls = 1
 	}
-	second, valid := at, at
-	second.off += finishMax
-	valid.off += finishValid
-	d := r.kernel(key).in(msl.FinishPartials, partials).to(msl.FinishOut, &at).to(msl.FinishOutValid, &valid)
-	if name == "min_max" {
-		d.to(msl.FinishOut2, &second)
+	at, err := r.places()
+	if err != nil {
+		return nil, err
+	}
+	d := r.kernel(key).in(msl.FinishPartials, partials).to(msl.FinishOut, &at.value).to(msl.FinishOutValid, &at.valid)
+	if a.name == "min_max" {
+		d.to(msl.FinishOut2, &at.second)
 	}
 	if err := d.run(msl.FinishArgs, bytesOf(&params), 1); err != nil {
 		return nil, err
 	}
-	host := buf.Bytes()
-	scalarValue := func(where place, from int) *value {
-		return &value{typ: out, form: formScalar, parts: []part{{
-			typ: storage(out), n: 1, nullable: true, values: where, valid: valid,
-			host: host[from:], hostValid: host[finishValid:], valueBuf: buf, validBuf: buf,
-		}}}
-	}
-	if name != "min_max" {
-		return scalarValue(at, 0), nil
-	}
-	return &value{typ: p.out, form: formScalar, fields: []*value{scalarValue(at, 0), scalarValue(second, finishMax)}}, nil
+	return at.result(a, p), nil
 }

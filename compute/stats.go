@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,32 @@ func countersOf(function, device string) *counters {
 }
 
 func countRun(function, device string, rows int64) { countersOf(function, device).add(rows) }
+
+// onceCounters are the counters of one device, by function.
+type onceCounters struct {
+	mu    sync.Mutex
+	known atomic.Pointer[map[string]*counters]
+}
+
+// countRun counts a call that the engine's device answered.
+func (e *engine) countRun(function string, rows int64) {
+	if m := e.counted.known.Load(); m != nil {
+		if c := (*m)[function]; c != nil {
+			c.add(rows)
+			return
+		}
+	}
+	e.counted.mu.Lock()
+	defer e.counted.mu.Unlock()
+	next := map[string]*counters{}
+	if m := e.counted.known.Load(); m != nil {
+		next = maps.Clone(*m)
+	}
+	c := countersOf(function, e.info.Driver)
+	next[function] = c
+	e.counted.known.Store(&next)
+	c.add(rows)
+}
 
 func (c *counters) add(rows int64) {
 	c.runs.Add(1)

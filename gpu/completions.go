@@ -38,6 +38,8 @@ type Completions struct {
 	parked    int           // waiters that sleep until they are told
 	joining   bool          // the blocking goroutine runs
 	sweeping  bool          // the timer is armed
+	sweeper   *time.Timer   // made when first needed
+	swept     []*Completion // what the timer's function looks at
 	drained   chan struct{} // closed when nothing is in flight; made by Drain
 	failure   error         // of the device: work that comes too late for Fail has it too
 	late      overdue
@@ -52,6 +54,8 @@ type Completion struct {
 	all      *Completions
 	work     Work
 	told     atomic.Bool
+	use      atomic.Uint32 // rises when the Completion is started again
+	joined   bool          // the blocking goroutine has it
 	err      error         // valid once told
 	ended    chan struct{} // closed when told; made by a waiter that sleeps
 	onEnd    func()        // started when told
@@ -76,8 +80,15 @@ func NewCompletions() *Completions {
 
 // Start begins to watch work that was handed to the device. f is the Completion embedded in the driver's event.
 func (c *Completions) Start(f *Completion, w Work) {
-	f.all, f.work = c, w
 	c.mu.Lock()
+	if f.work == nil {
+		f.all, f.work = c, w
+	} else { // Reusable said so
+		f.use.Add(1)
+		f.err, f.ended = nil, nil
+		f.told.Store(false)
+		f.finished.Store(false)
+	}
 	if len(c.flying) == 0 {
 		c.late.since = time.Now()
 	}
@@ -85,13 +96,21 @@ func (c *Completions) Start(f *Completion, w Work) {
 	if c.failure != nil {
 		c.tell(f, c.failure)
 	}
-	arm := !c.sweeping
-	c.sweeping = true
+	if !c.sweeping {
+		c.sweeping = true
+		c.armSweep()
+	}
 	c.mu.Unlock()
 	inFlight.Add(1)
-	if arm {
-		time.AfterFunc(sweepEvery, c.sweep)
-	}
+}
+
+// Reusable says that work which has succeeded, and for which nobody waits any more, leaves f to be started again: nobody
+// looks at it now, and who comes later sees that it is finished.
+func (c *Completions) Reusable(f *Completion) bool {
+	c.mu.Lock()
+	joined := f.joined
+	c.mu.Unlock()
+	return !joined && f.finished.Load() && f.err == nil && c.looking.Load() == 0
 }
 
 // StartEnded makes f the completion of a commit that had nothing to do.
@@ -123,25 +142,27 @@ func (c *Completions) hasEnded(f *Completion) (bool, error) {
 
 // poll delivers one commit's success if its completion word tells of it.
 func (c *Completions) poll(f *Completion) bool {
+	use := f.use.Load()
 	if !c.signaled(f) {
 		return false
 	}
-	c.finish(f, nil)
+	c.finish(f, use, nil)
 	return true
 }
 
 // check delivers one commit's end if it has ended.
 func (c *Completions) check(f *Completion) {
+	use := f.use.Load()
 	if ended, err := c.hasEnded(f); ended {
-		c.finish(f, err)
+		c.finish(f, use, err)
 	}
 }
 
-// finish delivers an end that was seen. What the work kept alive is given back before anybody is told, so a caller that
+// finish delivers the end that was seen of a use of f. What the work kept alive is given back before anybody is told, so a caller that
 // returns from Wait finds it released.
-func (c *Completions) finish(f *Completion, err error) {
+func (c *Completions) finish(f *Completion, use uint32, err error) {
 	c.mu.Lock()
-	if f.finished.Swap(true) {
+	if f.use.Load() != use || f.finished.Swap(true) {
 		c.mu.Unlock()
 		return
 	}
@@ -276,21 +297,30 @@ func (c *Completions) first(into *[few]*Completion) []*Completion {
 	return into[:copy(into[:], c.flying)]
 }
 
+// armSweep has sweep called later. The caller holds mu.
+func (c *Completions) armSweep() {
+	if c.sweeper == nil {
+		c.sweeper = time.AfterFunc(sweepEvery, c.sweep)
+	} else {
+		c.sweeper.Reset(sweepEvery)
+	}
+}
+
 // sweep looks at everything in flight and comes back while there is something.
 func (c *Completions) sweep() {
 	c.isOverdue() // before the driver is asked, which may hang as well
 	c.mu.Lock()
-	flying := slices.Clone(c.flying)
+	c.swept = append(c.swept[:0], c.flying...)
 	c.mu.Unlock()
-	for _, f := range flying {
+	for _, f := range c.swept {
 		c.check(f)
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.swept)
 	c.sweeping = len(c.flying) > 0
-	again := c.sweeping
-	c.mu.Unlock()
-	if again {
-		time.AfterFunc(sweepEvery, c.sweep)
+	if c.sweeping {
+		c.armSweep()
 	}
 }
 

@@ -51,6 +51,13 @@ type Commands interface {
 	Discard()
 }
 
+// Runner is an ability of Commands for small work that is done over and over.
+type Runner interface {
+	// Run is Commit and its Event's Wait. When it returns nil the work has ended and the commands can be used for another
+	// recording, without an allocation; after an error they are spent, and the work may go on as it does after Wait.
+	Run(ctx context.Context) error
+}
+
 // Event is the completion of one commit. It succeeds only if its own work did.
 type Event interface {
 	// Done says whether the work has ended, well or badly, without blocking.

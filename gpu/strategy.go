@@ -64,8 +64,6 @@ const (
 // waitPolling polls the completion word, or the status, until the work has ended.
 func (f *Completion) waitPolling(ctx context.Context, status bool) error {
 	c := f.all
-	overdue, stop := c.overdueAfter()
-	defer func() { stop() }()
 	asked := time.Now()
 	for {
 		for range pollsPerClock {
@@ -82,16 +80,11 @@ func (f *Completion) waitPolling(ctx context.Context, status bool) error {
 			return err
 		}
 		if now := time.Now(); now.Sub(asked) > failuresEvery {
+			c.isOverdue()
 			c.check(f)
 			asked = now
 		}
-		select {
-		case <-overdue:
-			c.isOverdue()
-			overdue, stop = c.overdueAfter()
-		default:
-			runtime.Gosched()
-		}
+		runtime.Gosched()
 	}
 }
 

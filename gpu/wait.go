@@ -184,8 +184,9 @@ func (c *Completions) join() {
 			return
 		}
 		f := c.flying[0]
+		f.joined = true
 		c.mu.Unlock()
-		c.finish(f, c.joinWork(f))
+		c.finish(f, f.use.Load(), c.joinWork(f))
 	}
 }
 

@@ -159,6 +159,28 @@ type FinishParams struct {
 	Pad       uint32
 }
 
+// Buffers of Aggregate, one threadgroup: those of Reduce over few rows, some Tiles at most, and the results of Finish. It
+// has no sums of floats. Op is an aggregate's name.
+const (
+	AggregateIn = iota
+	AggregateValid
+	AggregateOut
+	AggregateOutValid
+	AggregateOut2
+	AggregateLen
+	AggregateArgs
+	AggregateBindings
+)
+
+// AggregateParams are the parameters of Aggregate.
+type AggregateParams struct {
+	N         uint64
+	Off       uint64
+	Valid     uint64
+	MinCount  uint32
+	SkipNulls uint32
+}
+
 // Buffers of CompactCount. MaskValid exists with ANulls; a null in the mask drops the row, with EmitNull it selects it.
 // Selection gets ceil(N/32) words, Counts one uint a tile.
 const (

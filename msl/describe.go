@@ -23,10 +23,11 @@ type kernel struct {
 	Fails        bool
 
 	// Reductions
-	State  state
-	ByWord bool // a thread takes 32 rows, else one
-	ByRow  bool
-	Result result
+	State     state
+	Reduction string // whose states they are
+	ByWord    bool   // a thread takes 32 rows, else one
+	ByRow     bool
+	Result    result
 
 	file  string   // the skeleton
 	args  any      // the struct of parameters
@@ -97,6 +98,8 @@ var describers = [...]func(*kernel) error{
 	CumulateReduce:   describeCumulateReduce,
 	CumulateScan:     describeCumulateScan,
 	CumulateApply:    describeCumulate,
+
+	Aggregate: describeAggregate,
 }
 
 // unsupported is the error for a key that has no kernel.

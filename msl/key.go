@@ -34,6 +34,7 @@ const (
 	CumulateReduce            // cumulative sum: rows to one state a tile
 	CumulateScan              // cumulative sum: exclusive scan of the states
 	CumulateApply             // cumulative sum: each row's sum from its tile's state
+	Aggregate                 // few rows to the result of an aggregate, by one threadgroup
 )
 
 // Type is the element type a kernel works on: the storage of an Arrow type.

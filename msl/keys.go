@@ -26,6 +26,13 @@ func Keys(maps ...Key) []Key {
 	}
 	for _, k := range aggregates() {
 		add(k)
+		if of, _ := StateKey(k); of.Skeleton == Reduce {
+			k.Skeleton = Aggregate
+			for _, f := range variants(ANulls|Pending, 0) {
+				k.Flags = f
+				add(k)
+			}
+		}
 	}
 	for _, f := range variants(ANulls|Pending|EmitNull, 0) {
 		if f&EmitNull == 0 || f&ANulls != 0 {

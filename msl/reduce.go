@@ -47,21 +47,8 @@ var states = map[string]state{
 
 func describeReduce(k *kernel) error {
 	in := k.Key.In
-	var fits bool
-	switch k.Op {
-	case OpCount:
-		fits = in == NoType
-		k.ByWord = k.ANulls()
-	case OpSum, OpMean:
-		fits = in.integer()
-		k.ByRow = true
-	case OpMinMax:
-		fits = in.integer() || in.float()
-		k.ByRow = true
-	case OpBool:
-		fits = in == Bool
-		k.ByWord = true
-	default:
+	fits := k.reduces(k.Op)
+	if k.State.Fields == nil {
 		return unsupported(k.Key, "the reduction is not known")
 	}
 	if !fits {
@@ -70,7 +57,7 @@ func describeReduce(k *kernel) error {
 	if err := k.allow(ANulls|Pending, true, in.known(), false); err != nil {
 		return err
 	}
-	k.file, k.State = "reduce", states[k.Op]
+	k.file = "reduce"
 	switch k.Op {
 	case OpCount:
 		k.Name = "count"
@@ -80,6 +67,61 @@ func describeReduce(k *kernel) error {
 		k.Name = k.Op + "_" + k.In.Name
 	}
 	k.bindReduce(k.Op != OpCount)
+	return nil
+}
+
+// reduces fills in how a reduction goes over rows, and says whether it takes the key's type.
+func (k *kernel) reduces(op string) bool {
+	in := k.Key.In
+	k.State, k.Reduction = states[op], op
+	switch op {
+	case OpCount:
+		k.ByWord = k.ANulls()
+		return in == NoType
+	case OpSum, OpMean:
+		k.ByRow = true
+		return in.integer()
+	case OpMinMax:
+		k.ByRow = true
+		return in.integer() || in.float()
+	case OpBool:
+		k.ByWord = true
+		return in == Bool
+	}
+	return false
+}
+
+// describeAggregate is of a reduction and the Finish of its only state.
+func describeAggregate(k *kernel) error {
+	finish := k.Key
+	finish.Skeleton = Finish
+	of, err := StateKey(finish)
+	if err != nil || of.Skeleton != Reduce {
+		return unsupported(k.Key, "no aggregate of one threadgroup takes this type")
+	}
+	if err := k.allow(ANulls|Pending, true, k.Key.In.known(), true); err != nil {
+		return err
+	}
+	if want := FinishType(k.Op, k.Key.In); k.Key.Out != want {
+		return unsupported(k.Key, "the result is "+want.String())
+	}
+	k.file = "aggregate"
+	k.reduces(of.Op)
+	k.Result = k.result()
+	k.Name = "aggregate_" + k.Op
+	if k.Key.In.known() {
+		k.Name += "_" + k.In.Name
+	}
+	k.Name += suffix(k.Key, 1)
+	out := "device " + k.Out.Storage + "* out"
+	k.bind(AggregateParams{}, AggregateArgs,
+		parameter{of.Op != OpCount, AggregateIn, "device const " + k.In.Storage + "* in"},
+		parameter{k.ANulls(), AggregateValid, "device const uint* valid"},
+		parameter{true, AggregateOut, out},
+		parameter{true, AggregateOutValid, "device uint* out_valid"},
+		parameter{k.Result.Value2 != "", AggregateOut2, out + "2"},
+		parameter{k.Pending(), AggregateLen, "device const ulong* len"},
+	)
 	return nil
 }
 

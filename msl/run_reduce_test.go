@@ -89,6 +89,9 @@ func testReduce(t *testing.T, d gpu.Device, finish msl.Key, a, b *column, turn i
 	partials := states.list[0]
 	reduce(t, d, k, a, partials, groupsA, 0, turn%2 == 1)
 	reduce(t, d, k, b, partials, 1, groupsA, turn%3 == 1)
+	if k.Skeleton == msl.Reduce {
+		testAggregate(t, d, finish, a, turn)
+	}
 	states.bytes(0)
 
 	p := msl.FinishParams{States: uint32(groupsA + 1), MinCount: uint32(turn % 3), SkipNulls: uint32(turn / 3 % 2)}
@@ -110,6 +113,42 @@ func testReduce(t *testing.T, d gpu.Device, finish msl.Key, a, b *column, turn i
 	if valid && finish.Op == "min_max" {
 		if got := unpack(t, finish.Out, args.bytes(msl.FinishOut2), 1)[0]; !same(finish.Out, got, max) {
 			t.Fatalf("%d and %d rows, %+v: maximum %#x, want %#x", len(a.values), len(b.values), p, got, max)
+		}
+	}
+}
+
+// testAggregate has one threadgroup do all for one column.
+func testAggregate(t *testing.T, d gpu.Device, k msl.Key, c *column, turn int) {
+	t.Helper()
+	p := msl.AggregateParams{N: uint64(len(c.values)), Off: uint64(c.off), Valid: uint64(c.voff), MinCount: uint32(turn % 3), SkipNulls: uint32(turn / 3 % 2)}
+	want, max, valid := aggregate(k, msl.FinishParams{MinCount: p.MinCount, SkipNulls: p.SkipNulls}, c)
+	k.Skeleton = msl.Aggregate
+	args := newArgs(t, d, msl.AggregateBindings)
+	if c.valid != nil {
+		k.Flags |= msl.ANulls
+	}
+	if turn%2 == 1 {
+		k.Flags |= msl.Pending
+		p.N += 9000
+	}
+	args.in(msl.AggregateIn, c.data)
+	args.in(msl.AggregateValid, c.bits)
+	args.in(msl.AggregateLen, binary.LittleEndian.AppendUint64(nil, uint64(len(c.values))))
+	args.out(msl.AggregateOut, outBytes(k.Out, 1))
+	args.out(msl.AggregateOutValid, 4)
+	args.out(msl.AggregateOut2, outBytes(k.Out, 1))
+	args.params(msl.AggregateArgs, p)
+	launch(t, d, k, 2, args) // one more than needed, which must do nothing
+	if ok := args.words(msl.AggregateOutValid)[0]; ok != uint32(truth(valid)) {
+		t.Fatalf("%d rows in one go, %+v: valid is %d, want %v", len(c.values), p, ok, valid)
+	}
+	got := unpack(t, k.Out, args.bytes(msl.AggregateOut), 1)[0]
+	if valid && !same(k.Out, got, want) {
+		t.Fatalf("%d rows in one go, %+v: %#x, want %#x", len(c.values), p, got, want)
+	}
+	if valid && k.Op == "min_max" {
+		if got := unpack(t, k.Out, args.bytes(msl.AggregateOut2), 1)[0]; !same(k.Out, got, max) {
+			t.Fatalf("%d rows in one go, %+v: maximum %#x, want %#x", len(c.values), p, got, max)
 		}
 	}
 }

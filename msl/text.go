@@ -59,7 +59,7 @@ func Canonical(k Key) Key {
 		if !k.In.float() && !k.Out.float() {
 			k.Caps = 0
 		}
-	case Finish:
+	case Finish, Aggregate:
 		if counts(k.Op) {
 			k.In = NoType
 		}

@@ -51,25 +51,26 @@ func TestKernels(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for want, k := range map[string]msl.Key{
-		"add_unchecked_i64":              {Skeleton: msl.Map, Op: "add_unchecked", In: msl.I64, Out: msl.I64},
-		"equal_f64_nulls":                {Skeleton: msl.Map, Op: "equal", In: msl.F64, Out: msl.Bool, Flags: msl.ANulls | msl.BNulls},
-		"equal_f64_anulls_native":        {Skeleton: msl.Map, Op: "equal", In: msl.F64, Out: msl.Bool, Flags: msl.ANulls, Caps: msl.Float64 | msl.Atomic64},
-		"equal_i64_bnulls_pending":       {Skeleton: msl.Map, Op: "equal", In: msl.I64, Out: msl.Bool, Flags: msl.BNulls | msl.Pending, Caps: msl.Float64},
-		"equal_i64_to_i64":               {Skeleton: msl.Map, Op: "equal", In: msl.I64, Out: msl.I64},
-		"add_unchecked_i32_to_i64":       {Skeleton: msl.Map, Op: "add_unchecked", In: msl.I32, Out: msl.I64},
-		"test_is_valid_u8_nulls":         {Skeleton: msl.Map, Op: "test_is_valid", In: msl.U8, Out: msl.Bool, Flags: msl.ANulls},
-		"sum_i64_nulls":                  {Skeleton: msl.Reduce, Op: msl.OpSum, In: msl.I64, Flags: msl.ANulls},
-		"count_nulls":                    {Skeleton: msl.Reduce, Op: msl.OpCount, In: msl.I8, Flags: msl.ANulls},
-		"count_true":                     {Skeleton: msl.Reduce, Op: msl.OpBool, In: msl.Bool},
-		"exact_sum_f32_pending_native":   {Skeleton: msl.ReduceExact, Op: msl.OpSum, In: msl.F32, Flags: msl.Pending, Caps: msl.Float64},
-		"finish_mean_f64":                {Skeleton: msl.Finish, Op: "mean", In: msl.F64, Out: msl.F64},
-		"finish_mean_i8_native":          {Skeleton: msl.Finish, Op: "mean", In: msl.I8, Out: msl.F64, Caps: msl.Float64},
-		"finish_count_null":              {Skeleton: msl.Finish, Op: "count_null", In: msl.F32, Out: msl.I64},
-		"compact_count_nulls_emit":       {Skeleton: msl.CompactCount, Flags: msl.ANulls | msl.EmitNull},
-		"compact_scan":                   {Skeleton: msl.CompactScan, Caps: msl.ForwardProgress},
-		"compact_scatter_u32":            {Skeleton: msl.CompactScatter, In: msl.U32},
-		"gather_i32_bool_anulls_pending": {Skeleton: msl.Gather, In: msl.I32, Out: msl.Bool, Flags: msl.ANulls | msl.Pending},
-		"fill":                           {Skeleton: msl.Fill},
+		"add_unchecked_i64":                   {Skeleton: msl.Map, Op: "add_unchecked", In: msl.I64, Out: msl.I64},
+		"equal_f64_nulls":                     {Skeleton: msl.Map, Op: "equal", In: msl.F64, Out: msl.Bool, Flags: msl.ANulls | msl.BNulls},
+		"equal_f64_anulls_native":             {Skeleton: msl.Map, Op: "equal", In: msl.F64, Out: msl.Bool, Flags: msl.ANulls, Caps: msl.Float64 | msl.Atomic64},
+		"equal_i64_bnulls_pending":            {Skeleton: msl.Map, Op: "equal", In: msl.I64, Out: msl.Bool, Flags: msl.BNulls | msl.Pending, Caps: msl.Float64},
+		"equal_i64_to_i64":                    {Skeleton: msl.Map, Op: "equal", In: msl.I64, Out: msl.I64},
+		"add_unchecked_i32_to_i64":            {Skeleton: msl.Map, Op: "add_unchecked", In: msl.I32, Out: msl.I64},
+		"test_is_valid_u8_nulls":              {Skeleton: msl.Map, Op: "test_is_valid", In: msl.U8, Out: msl.Bool, Flags: msl.ANulls},
+		"sum_i64_nulls":                       {Skeleton: msl.Reduce, Op: msl.OpSum, In: msl.I64, Flags: msl.ANulls},
+		"count_nulls":                         {Skeleton: msl.Reduce, Op: msl.OpCount, In: msl.I8, Flags: msl.ANulls},
+		"count_true":                          {Skeleton: msl.Reduce, Op: msl.OpBool, In: msl.Bool},
+		"exact_sum_f32_pending_native":        {Skeleton: msl.ReduceExact, Op: msl.OpSum, In: msl.F32, Flags: msl.Pending, Caps: msl.Float64},
+		"finish_mean_f64":                     {Skeleton: msl.Finish, Op: "mean", In: msl.F64, Out: msl.F64},
+		"finish_mean_i8_native":               {Skeleton: msl.Finish, Op: "mean", In: msl.I8, Out: msl.F64, Caps: msl.Float64},
+		"aggregate_min_max_f32_nulls_pending": {Skeleton: msl.Aggregate, Op: "min_max", In: msl.F32, Out: msl.F32, Flags: msl.ANulls | msl.Pending},
+		"finish_count_null":                   {Skeleton: msl.Finish, Op: "count_null", In: msl.F32, Out: msl.I64},
+		"compact_count_nulls_emit":            {Skeleton: msl.CompactCount, Flags: msl.ANulls | msl.EmitNull},
+		"compact_scan":                        {Skeleton: msl.CompactScan, Caps: msl.ForwardProgress},
+		"compact_scatter_u32":                 {Skeleton: msl.CompactScatter, In: msl.U32},
+		"gather_i32_bool_anulls_pending":      {Skeleton: msl.Gather, In: msl.I32, Out: msl.Bool, Flags: msl.ANulls | msl.Pending},
+		"fill":                                {Skeleton: msl.Fill},
 	} {
 		if got, _, err := msl.Text(k); got != want || err != nil {
 			t.Errorf("%+v: %q, %v, want %q", k, got, err, want)
@@ -94,6 +95,8 @@ func TestNoKernel(t *testing.T) {
 		{Skeleton: msl.ReduceExact, Op: msl.OpMean, In: msl.F64},
 		{Skeleton: msl.Finish, Op: "sum", In: msl.I64, Out: msl.U64},
 		{Skeleton: msl.Finish, Op: "any", In: msl.I64, Out: msl.Bool},
+		{Skeleton: msl.Aggregate, Op: "sum", In: msl.F64, Out: msl.F64},
+		{Skeleton: msl.Aggregate, Op: "sum", In: msl.I64, Out: msl.U64},
 		{Skeleton: msl.Finish, Op: "median", In: msl.I64, Out: msl.I64},
 		{Skeleton: msl.CompactCount, Flags: msl.EmitNull},
 		{Skeleton: msl.CompactCount, In: msl.Bool},
@@ -121,7 +124,7 @@ func TestAnyKey(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	ops := []string{"", "add", "not", "is_null", "sum", "mean", "min_max", "count", "any", "bool", "\n", "x y"}
 	for range 20000 {
-		k := msl.Key{Skeleton: msl.Skeleton(r.IntN(12)), Op: ops[r.IntN(len(ops))], In: msl.Type(r.IntN(14)), Out: msl.Type(r.IntN(14)),
+		k := msl.Key{Skeleton: msl.Skeleton(r.IntN(16)), Op: ops[r.IntN(len(ops))], In: msl.Type(r.IntN(14)), Out: msl.Type(r.IntN(14)),
 			Flags: msl.Flags(r.IntN(32)), Caps: msl.Caps(r.IntN(16))}
 		name, text, err := msl.Text(k)
 		if (err == nil) != (name != "" && text != "") {

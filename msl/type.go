@@ -64,6 +64,8 @@ var skeletonNames = [...]string{
 	CumulateReduce:   "cumulate_reduce",
 	CumulateScan:     "cumulate_scan",
 	CumulateApply:    "cumulate_apply",
+
+	Aggregate: "aggregate",
 }
 
 // String returns the name of s as kernel names have it: "compact_scan".

@@ -67,7 +67,7 @@ func (d *device) TrimMemory() error {
 }
 
 // Commands begins a recording.
-func (d *device) Commands() gpu.Commands { return &commands{recordings.Begin(d)} }
+func (d *device) Commands() gpu.Commands { return &commands{Commands: recordings.Begin(d)} }
 
 // Close waits for work in flight and frees the device. Buffers and pipelines stay valid until they are released. When
 // the work does not end in time (gpu.CommandTimeout) the device is closed, and what it has is freed if the work ever ends.

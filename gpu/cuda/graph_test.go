@@ -289,3 +289,36 @@ func TestGraphFaults(t *testing.T) {
 		}
 	}
 }
+
+// A launch that is repeated allocates nothing, step by step or as a graph.
+func TestRunAllocatesNothing(t *testing.T) {
+	w := startSoftware(t)
+	d := w.device(t)
+	r := newRig(t, d)
+	l := r.lane(t)
+	defer gpu.SetWaitStrategy(gpu.WaitStrategyInForce())
+	gpu.SetWaitStrategy(gpu.WaitEventWord)
+	c := d.Commands()
+	for _, steps := range []int{1, 4} {
+		args := []gpu.Arg{{Buf: l.in}, {Buf: l.mid}, {Bytes: words(rigRows, 3)}, {Bytes: words(5)}, {Buf: l.plus}}
+		run := func() {
+			for range steps {
+				c.Dispatch(r.pipe, 5, 64, args)
+				c.Barrier()
+			}
+			if err := c.(gpu.Runner).Run(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 20 {
+			run()
+		}
+		if !raceEnabled {
+			require.Zero(t, testing.AllocsPerRun(200, run), "%d steps", steps)
+		}
+	}
+	c.Discard()
+	l.release()
+	r.pipe.Release()
+	require.NoError(t, d.Close())
+}

@@ -13,6 +13,7 @@ type (
 // commands is a gpu.Commands: package record's, and Commit.
 type commands struct {
 	record.Commands[*device, *pipeline, *buffer]
+	own *event // of Run
 }
 
 var recordings = record.Driver[*device, *pipeline, *buffer]{Name: "cuda", MaxGroups: record.RowSize * 65535} // a grid has at most 65,535 rows

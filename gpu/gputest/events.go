@@ -19,6 +19,8 @@ var eventChecks = []check{
 	{"Retain", checkRetain},
 	{"ManyInFlight", checkManyInFlight},
 	{"Concurrency", checkConcurrency},
+	{"Run", checkRun},
+	{"OnEnd", checkOnEnd},
 }
 
 // slowSteps is how long a slow command works: tens of milliseconds on any device.
@@ -157,4 +159,92 @@ func checkConcurrency(b *bench) {
 		})
 	}
 	all.Wait()
+}
+
+// checkRun uses commands over and over on many goroutines, while others wait for events and look at all that is in flight.
+func checkRun(b *bench) {
+	if _, ok := b.dev.Commands().(gpu.Runner); !ok {
+		return
+	}
+	const goroutines, runs, n = 4, 200, 64
+	p := b.compile("add")
+	var all sync.WaitGroup
+	for g := range goroutines {
+		x, from := input(b, n, func(int) uint32 { return 0 })
+		y, _ := input(b, n, func(int) uint32 { return uint32(g) })
+		out, got := alloc[uint32](b, n)
+		all.Go(func() {
+			var released atomic.Int32
+			c := b.dev.Commands()
+			for k := range runs {
+				from[5] = uint32(k)
+				got[5] = 0
+				c.Dispatch(p, 2, 32, args(value(n, 32), x, y, out))
+				if g == 0 { // this one leaves its event to others
+					e, err := c.Commit()
+					if err == nil {
+						err = b.wait(e)
+					}
+					if err != nil {
+						b.Errorf("commit %d: %v", k, err)
+						return
+					}
+					c = b.dev.Commands()
+				} else {
+					c.Retain(nil, func() { released.Add(1) })
+					if err := c.(gpu.Runner).Run(context.Background()); err != nil {
+						b.Errorf("goroutine %d, run %d: %v", g, k, err)
+						return
+					}
+					if released.Load() != int32(k+1) {
+						b.Errorf("goroutine %d, run %d: %d releases", g, k, released.Load())
+					}
+				}
+				if got[5] != uint32(k+g) {
+					b.Errorf("goroutine %d, run %d: got %d", g, k, got[5])
+					return
+				}
+			}
+			c.Discard()
+		})
+	}
+	all.Wait()
+
+	// After an error commands are spent, and the work goes on.
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	out, _ := alloc[uint32](b, 32)
+	c := b.dev.Commands()
+	var ended atomic.Bool
+	c.Retain(nil, func() { ended.Store(true) })
+	c.Dispatch(b.compile("slow"), 1, 32, args(value(slowSteps, 32), out))
+	require.ErrorIs(b, c.(gpu.Runner).Run(gone), context.Canceled)
+	require.False(b, ended.Load())
+	require.Error(b, c.(gpu.Runner).Run(context.Background()))
+	require.Eventually(b, ended.Load, limit, time.Millisecond)
+	c = b.dev.Commands()
+	require.NoError(b, c.(gpu.Runner).Run(context.Background()), "nothing to do")
+	c.Dispatch(p, 1, 0, nil)
+	require.Error(b, c.(gpu.Runner).Run(context.Background()), "a bad recording")
+}
+
+// checkOnEnd is told of ends that nobody waits for.
+func checkOnEnd(b *bench) {
+	ended := make(chan int, 3)
+	for i, steps := range []int{slowSteps, 1, 1} {
+		e, _ := b.slow(steps)
+		e.OnEnd(func() {
+			if !e.Done() || b.wait(e) != nil {
+				b.Errorf("work %d has not ended well", i)
+			}
+			ended <- i
+		})
+	}
+	for range 3 {
+		select {
+		case <-ended:
+		case <-time.After(limit):
+			b.Fatal("nobody tells of an end")
+		}
+	}
 }

@@ -3,6 +3,7 @@
 package metal
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/broadhead-go/broadhead/gpu"
@@ -10,32 +11,60 @@ import (
 
 // Commit encodes the recording into a command buffer that signals the event of a slot as its last deed.
 func (c *commands) Commit() (gpu.Event, error) {
+	e := &event{dev: c.Dev}
+	if err := c.commit(e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Run commits and waits. Its event is the commands' own, used again where nobody looks at it any more.
+func (c *commands) Run(ctx context.Context) error {
+	if c.own == nil {
+		c.own = &event{dev: c.Dev}
+	}
+	e := c.own
+	err := c.commit(e)
+	if err == nil {
+		err = e.Wait(ctx)
+	}
+	if err != nil || !c.Dev.Ends.Reusable(&e.Completion) {
+		c.own = nil
+	}
+	if err == nil {
+		c.Commands = recordings.Begin(c.Dev)
+	}
+	return err
+}
+
+// commit hands the recording to the device as e's.
+func (c *commands) commit(e *event) error {
 	r, err := c.Take()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d := c.Dev
 	if err := d.Enter(); err != nil {
 		r.GiveBack()
-		return nil, err
+		return err
 	}
 	defer d.Leave()
 	if err := r.Err(); err != nil {
 		r.GiveBack()
-		return nil, err
+		return err
 	}
-	e := &event{dev: d, rec: r}
+	e.rec = r
 	if !r.HasWork() {
 		r.GiveBack()
 		d.Ends.StartEnded(&e.Completion)
-		return e, nil
+		return nil
 	}
 	if err := d.encode(e); err != nil {
 		r.GiveBack()
-		return nil, err
+		return err
 	}
 	d.Ends.Start(&e.Completion, e)
-	return e, nil
+	return nil
 }
 
 // encode writes e's recording into a command buffer and commits it.

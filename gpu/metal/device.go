@@ -29,7 +29,7 @@ type device struct {
 func (d *device) Info() gpu.Info { return d.info }
 
 // Commands begins a recording.
-func (d *device) Commands() gpu.Commands { return &commands{recordings.Begin(d)} }
+func (d *device) Commands() gpu.Commands { return &commands{Commands: recordings.Begin(d)} }
 
 // Close waits for work in flight and frees the device. Buffers and pipelines stay valid until they are released. When
 // the work does not end in gpu.CommandTimeout the device is closed and its objects are given up, not freed.

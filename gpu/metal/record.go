@@ -17,6 +17,7 @@ type (
 // commands is a gpu.Commands: package record's, and Commit.
 type commands struct {
 	record.Commands[*device, *pipeline, *buffer]
+	own *event // of Run
 }
 
 var recordings = record.Driver[*device, *pipeline, *buffer]{Name: "metal", MaxGroups: math.MaxInt}

@@ -11,12 +11,5 @@ kernel void {{.Name}}(
         s = merge(s, State{ {{- range $i, $f := .State.Fields}}{{if $i}}, {{end}}from[{{$i}}]{{end -}} });
     }
 {{template "tree" .}}
-    if (tid == 0u) {
-        bool ok = {{.Result.Valid}};
-        out[0] = ok ? ({{.Out.Storage}})({{.Result.Value}}) : ({{.Out.Storage}})0;
-        out_valid[0] = ok ? 1u : 0u;
-{{- if .Result.Value2}}
-        out2[0] = ok ? ({{.Out.Storage}})({{.Result.Value2}}) : ({{.Out.Storage}})0;
-{{- end}}
-    }
+{{template "result" .}}
 }

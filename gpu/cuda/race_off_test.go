@@ -1,0 +1,5 @@
+//go:build !race && linux
+
+package cuda
+
+const raceEnabled = false
