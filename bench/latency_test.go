@@ -21,7 +21,7 @@ func TestLatency(t *testing.T) {
 	require.NoError(t, run(context.Background(), []string{"latency", "--device", "emulator", "--calls", "3", "--rows", "100,1000", "--out", dir}, &out, &errs), errs.String())
 	text := out.String()
 	for _, want := range []string{
-		"these times say nothing about a device", "## Stages of an empty kernel", "## Wait strategies", "| callback |", "## Amortisation", "| 20 |",
+		"these times say nothing about a device", "## Stages of an empty kernel", "## Wait strategies", "| callback |", "## Raw driver", "## Amortisation", "raw graph", "| 20 |",
 		"## Can the floor move?", "## Before and after", "## Whole calls", "| 1000 10 ops batched |", "## Power proxy", "SpinMicroseconds 0 |",
 		"## Resident probe", "| volatile |", "## Resident worker", "Not available on this device",
 	} {

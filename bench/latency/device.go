@@ -84,9 +84,40 @@ func (l *lab) strategies() {
 	gpu.SetWaitStrategy(gpu.WaitSpinThenBlock)
 }
 
+// raw times the driver's own calls, the median; missing where the device cannot tell.
+func (l *lab) raw(n int, asGraph bool) (shortest, median Number) {
+	timer, ok := l.dev.(gpu.RawTimer)
+	if !ok {
+		return missing, missing
+	}
+	times, err := timer.TimeRaw(n, l.calls+l.calls/10+1, asGraph)
+	if l.check(err); err != nil {
+		return missing, missing
+	}
+	return stats(times[l.calls/10+1:])
+}
+
+// floors are what the driver takes for what the engine is compared with.
+func (l *lab) floors() {
+	if _, ok := l.dev.(gpu.RawTimer); !ok {
+		l.table("Raw driver", "This device has no timer of its driver's own calls.", "what")
+		return
+	}
+	t := l.table("Raw driver", "The driver's own calls for empty kernels, nothing of the library around them.", "what", "min", "median")
+	for _, row := range []struct {
+		name    string
+		n       int
+		asGraph bool
+	}{{"one launch", 1, false}, {"ten launches", 10, false}, {"graph of ten", 10, true}} {
+		shortest, median := l.raw(row.n, row.asGraph)
+		t.add(row.name, shortest, median)
+	}
+}
+
 // amortisation shares the wait, or the submission too.
 func (l *lab) amortisation() {
-	t := l.table("Amortisation", "Microseconds per operation, median.", "operations", "N commits, one wait", "N dispatches in one commit")
+	t := l.table("Amortisation", "Microseconds per operation, median. A commit of several dispatches that comes again is a graph where the driver has them. The last two columns are the driver's own calls.",
+		"operations", "N commits, one wait", "N dispatches in one commit", "raw graph", "raw launches")
 	for _, n := range []int{1, 2, 5, 10, 20} {
 		events := make([]gpu.Event, n)
 		_, apart := l.times(l.calls, func() {
@@ -98,7 +129,9 @@ func (l *lab) amortisation() {
 			}
 		})
 		_, together := l.times(l.calls, func() { l.wait(l.commit(n)) })
-		t.add(Number(n).count(), apart/Number(n), together/Number(n))
+		_, graph := l.raw(n, true)
+		_, launches := l.raw(n, false)
+		t.add(Number(n).count(), apart/Number(n), together/Number(n), graph/Number(n), launches/Number(n))
 	}
 }
 

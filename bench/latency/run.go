@@ -59,7 +59,7 @@ func Run(ctx context.Context, dev gpu.Device, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer l.buf.Release()
-	for _, part := range []func(){l.stages, l.strategies, l.amortisation, l.floor, l.beforeAfter, l.operations, l.power, l.residentProbe, l.residentWorker} {
+	for _, part := range []func(){l.floors, l.stages, l.strategies, l.amortisation, l.floor, l.beforeAfter, l.operations, l.power, l.residentProbe, l.residentWorker} {
 		if part(); l.err != nil {
 			return nil, l.err
 		}

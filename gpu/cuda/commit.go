@@ -128,7 +128,8 @@ func (d *device) launchInto(e *event) (<-chan struct{}, error) {
 		if err == nil {
 			err = d.judge(st)
 		}
-		if d.patiently(func() error { return d.synchronize(q.stream) }, nil) == nil {
+		stream := sl.stream.handle // a closure over q would have every commit allocate it
+		if d.patiently(func() error { return d.synchronize(stream) }, nil) == nil {
 			e.Finish()
 			return nil, err
 		}

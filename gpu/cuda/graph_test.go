@@ -322,3 +322,25 @@ func TestRunAllocatesNothing(t *testing.T) {
 	r.pipe.Release()
 	require.NoError(t, d.Close())
 }
+
+// The raw timer runs what it says, and leaves nothing behind.
+func TestTimeRaw(t *testing.T) {
+	w := startSoftware(t)
+	d := w.device(t)
+	for _, asGraph := range []bool{false, true} {
+		before := w.call("software_graph_launches")
+		times, err := d.(gpu.RawTimer).TimeRaw(10, 5, asGraph)
+		require.NoError(t, err)
+		require.Len(t, times, 5)
+		for _, took := range times {
+			require.Positive(t, took)
+		}
+		require.Equal(t, asGraph, w.call("software_graph_launches") == before+5)
+	}
+	for _, bad := range [][2]int{{0, 1}, {graphTo + 1, 1}, {1, 0}} {
+		_, err := d.(gpu.RawTimer).TimeRaw(bad[0], bad[1], true)
+		require.Error(t, err)
+	}
+	require.NoError(t, work(d))
+	require.NoError(t, d.Close())
+}
