@@ -11,7 +11,6 @@ import (
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/arrow/scalar"
 
-	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 	"github.com/broadhead-go/broadhead/compute/internal/selection"
 	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/msl"
@@ -92,9 +91,6 @@ func lanes(values, mask Datum) ([]lane, form, error) {
 	}
 	vs, ms := chunksOf(values), chunksOf(mask)
 	f := max(fv, fm)
-	if f == formArray {
-		return []lane{{values: vs[0], mask: ms[0], n: vs[0].Len()}}, f, nil
-	}
 	var out []lane
 	for v, m, i, k := 0, 0, 0, 0; v < len(vs) && m < len(ms); {
 		n := min(vs[v].Len()-i, ms[m].Len()-k)
@@ -132,6 +128,12 @@ func filterDatum(ctx context.Context, values, mask Datum, emit bool) (Datum, err
 		defer bit.Release()
 		values, mask = NewDatumWithoutOwning(one), NewDatumWithoutOwning(bit)
 	}
+	if v, ok := values.(*ac.ArrayDatum); ok {
+		if m, ok := mask.(*ac.ArrayDatum); ok && v.Value.Len() == m.Value.Len() {
+			l := lane{values: v.Value, mask: m.Value, n: v.Value.Len()}
+			return datumOrNil(l.filter(ctx, emit))
+		}
+	}
 	ls, f, err := lanes(values, mask)
 	if err != nil {
 		return nil, err
@@ -142,51 +144,51 @@ func filterDatum(ctx context.Context, values, mask Datum, emit bool) (Datum, err
 			d.Release()
 		}
 	}()
-	for _, l := range ls {
+	for i := range ls {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d, err := l.filter(ctx, emit)
+		d, err := ls[i].filter(ctx, emit)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, d)
+		out = append(out, d.Value)
 	}
 	return assemble(values.(ArrayLikeDatum).Type(), f, out), nil
 }
 
-// selections keeps the memory of selections for the next filter.
-var selections = sync.Pool{New: func() any { return new([]byte) }}
+// datumOrNil is a nil Datum rather than a Datum that holds a nil pointer.
+func datumOrNil(d *ac.ArrayDatum, err error) (Datum, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
 
-func (l lane) filter(ctx context.Context, emit bool) (arrow.ArrayData, error) {
+// filters keeps the memory of selections for the next filter.
+var filters = sync.Pool{New: func() any { return new(selection.Filter) }}
+
+func (l *lane) filter(ctx context.Context, emit bool) (*ac.ArrayDatum, error) {
 	m, err := columnOf(l.mask, msl.Bool, false)
 	if err != nil {
 		return nil, err
 	}
 	m = m.slice(l.m, l.n)
-	bits := selections.Get().(*[]byte)
-	defer selections.Put(bits)
-	sel := cpu.Select(m.bits(), m.valid, l.n, emit, workersOf(ctx), func(n int) []byte {
-		if cap(*bits) < n {
-			*bits = make([]byte, n)
-		}
-		return (*bits)[:n]
-	})
+	f := filters.Get().(*selection.Filter)
+	defer filters.Put(f)
+	p := pickerOf(ctx)
+	f.Select(m.bits(), m.valid, l.n, emit, p.Workers)
 	values := l.values
 	if l.n != values.Len() {
 		values = array.NewSliceData(values, int64(l.v), int64(l.v+l.n))
 		defer values.Release()
 	}
-	return pickerOf(ctx).Pick(values, selection.Kept(sel))
+	return p.PickDatum(values, f.Rows())
 }
 
 // pickerOf picks rows as the context says.
 func pickerOf(ctx context.Context) *selection.Picker {
-	mem := GetAllocator(ctx)
-	return &selection.Picker{
-		Workers: workersOf(ctx), Mem: mem,
-		Buffer: func(n int) (*arrowmem.Buffer, error) { return newBuffer(mem, n) },
-	}
+	return &selection.Picker{Workers: workersOf(ctx), Mem: GetAllocator(ctx)}
 }
 
 // filtered is array data like d with other buffers; a dictionary stays.

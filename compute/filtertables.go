@@ -112,7 +112,8 @@ func filterColumns(ctx context.Context, cols []Datum, mask Datum, o *FilterOptio
 		return nil, 0, err
 	}
 	for _, m := range masks {
-		sel := cpu.Select(m.bits(), m.valid, m.n, o.NullSelection == ac.SelectionEmitNulls, workersOf(ctx), nil)
+		var sel cpu.Selection
+		sel.Select(m.bits(), m.valid, m.n, o.NullSelection == ac.SelectionEmitNulls, workersOf(ctx))
 		rows += int64(sel.Count())
 	}
 	return out, rows, nil

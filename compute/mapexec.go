@@ -13,6 +13,7 @@ import (
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/compute/internal/output"
 	"github.com/broadhead-go/broadhead/msl"
 )
 
@@ -36,11 +37,11 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run) (*ac.ArrayDatum, error
 	if m.alone() {
 		m.rows(0, r.n)
 	} else if m.parallel(ctx, workersOf(ctx)); ctx.Err() != nil {
-		m.product.release()
+		m.product.Release()
 		return nil, ctx.Err()
 	}
 	if m.status != 0 {
-		m.product.release()
+		m.product.Release()
 		if m.status&misfit != 0 {
 			return nil, errMisfit
 		}
@@ -53,7 +54,7 @@ func (o *op) runMap(ctx context.Context, p *plan, r *run) (*ac.ArrayDatum, error
 	if m.outValid != nil {
 		nulls = array.UnknownNullCount
 	}
-	return m.product.finish(p.out, r.n, nulls), nil
+	return m.product.Finish(p.out, r.n, nulls), nil
 }
 
 // alone says that one goroutine does best.
@@ -129,7 +130,7 @@ type mapper struct {
 
 	types         [maxInputs]msl.Type
 	result        msl.Type
-	product       *product
+	product       *output.Array
 	out, outValid []byte
 	nullsIn       bool // an input may have nulls
 	long          bool // see longRows
@@ -155,16 +156,15 @@ func (m *mapper) allocate(mem arrowmem.Allocator) (err error) {
 	n := m.run.n
 	nulls, in := m.nullable()
 	m.nullsIn = in
-	if m.product, err = newProduct(mem, bytesFor(m.result, n)); err != nil {
+	if m.product, err = output.New(mem, bytesFor(m.result, n)); err != nil {
 		return err
 	}
-	m.out = m.product.values.Bytes()
+	m.out = m.product.Values()
 	if nulls {
-		if err = m.product.addValidity(mem, n); err != nil {
-			m.product.release()
+		if m.outValid, err = m.product.AddValidity(mem, n); err != nil {
+			m.product.Release()
 			return err
 		}
-		m.outValid = m.product.bufs[0].Bytes()
 	}
 	return nil
 }

@@ -797,3 +797,51 @@ func blend64AVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice 
 
 //go:noescape
 func blend64StreamAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func cumulateI32AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI32AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateI32StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI32StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateI64AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI64AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateI64StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI64StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU32AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU32AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU32StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU32StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU64AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU64AVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU64StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU64StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)

@@ -773,3 +773,51 @@ func blend64AVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choic
 
 //go:noescape
 func blend64StreamAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, choice unsafe.Pointer, n int)
+
+//go:noescape
+func cumulateI32AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI32AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateI32StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI32StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateI64AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI64AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateI64StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidI64StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU32AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU32AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU32StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU32StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU64AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU64AVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateU64StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func cumulateValidU64StreamAVX512(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)

@@ -173,14 +173,14 @@ func benchBinary[T Number](b *testing.B, name string, f func(out, a, b []T) Stat
 
 func BenchmarkFilter(b *testing.B) {
 	src, dst := make([]byte, 16*benchRows), make([]byte, 16*benchRows)
-	scratch := make([]byte, benchRows/8)
+	var s Selection
 	for _, kept := range []int{1, 50, 90, 100} {
 		mask := benchNulls(100 - kept)
 		name := fmt.Sprintf("/kept=%d", kept)
 		bench(b, "part=select"+name, 0, func() {
-			sinkWord = uint64(Select(mask, Bitmap{}, benchRows, false, 1, func(int) []byte { return scratch }).Count())
+			s.Select(mask, Bitmap{}, benchRows, false, 1)
+			sinkWord = uint64(s.Count())
 		})
-		s := Select(mask, Bitmap{}, benchRows, false, 1, nil)
 		for _, width := range []int{1, 4, 8, 16, 12} {
 			bench(b, fmt.Sprintf("width=%d%s", width, name), width, func() {
 				s.Values(width, dst[:s.Count()*width], src[:benchRows*width], 1)

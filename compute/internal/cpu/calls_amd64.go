@@ -1294,3 +1294,85 @@ func callBlend(kernel int, dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointe
 		blend64StreamAVX2(dst, a, b, choice, n)
 	}
 }
+
+// callCumulate writes sum plus the rows up to each of n rows, a multiple of 64, and
+// returns the last. bad gets bits that are set if a sum did not fit. kernel is the
+// kind, plus kindCount to take rows alone whose bit in valid is set, plus
+// cumulateStream for stores past the cache; dst then starts at a multiple of 64.
+//
+//go:noinline
+func callCumulate(kernel int, dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) uint64 {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 2:
+			return cumulateI32AVX512(dst, values, valid, n, sum, bad)
+		case kindCount + 2:
+			return cumulateValidI32AVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + 2:
+			return cumulateI32StreamAVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + kindCount + 2:
+			return cumulateValidI32StreamAVX512(dst, values, valid, n, sum, bad)
+		case 3:
+			return cumulateI64AVX512(dst, values, valid, n, sum, bad)
+		case kindCount + 3:
+			return cumulateValidI64AVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + 3:
+			return cumulateI64StreamAVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + kindCount + 3:
+			return cumulateValidI64StreamAVX512(dst, values, valid, n, sum, bad)
+		case 6:
+			return cumulateU32AVX512(dst, values, valid, n, sum, bad)
+		case kindCount + 6:
+			return cumulateValidU32AVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + 6:
+			return cumulateU32StreamAVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + kindCount + 6:
+			return cumulateValidU32StreamAVX512(dst, values, valid, n, sum, bad)
+		case 7:
+			return cumulateU64AVX512(dst, values, valid, n, sum, bad)
+		case kindCount + 7:
+			return cumulateValidU64AVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + 7:
+			return cumulateU64StreamAVX512(dst, values, valid, n, sum, bad)
+		case cumulateStream + kindCount + 7:
+			return cumulateValidU64StreamAVX512(dst, values, valid, n, sum, bad)
+		}
+		panic(noKernel)
+	}
+	switch kernel {
+	case 2:
+		return cumulateI32AVX2(dst, values, valid, n, sum, bad)
+	case kindCount + 2:
+		return cumulateValidI32AVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + 2:
+		return cumulateI32StreamAVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + kindCount + 2:
+		return cumulateValidI32StreamAVX2(dst, values, valid, n, sum, bad)
+	case 3:
+		return cumulateI64AVX2(dst, values, valid, n, sum, bad)
+	case kindCount + 3:
+		return cumulateValidI64AVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + 3:
+		return cumulateI64StreamAVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + kindCount + 3:
+		return cumulateValidI64StreamAVX2(dst, values, valid, n, sum, bad)
+	case 6:
+		return cumulateU32AVX2(dst, values, valid, n, sum, bad)
+	case kindCount + 6:
+		return cumulateValidU32AVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + 6:
+		return cumulateU32StreamAVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + kindCount + 6:
+		return cumulateValidU32StreamAVX2(dst, values, valid, n, sum, bad)
+	case 7:
+		return cumulateU64AVX2(dst, values, valid, n, sum, bad)
+	case kindCount + 7:
+		return cumulateValidU64AVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + 7:
+		return cumulateU64StreamAVX2(dst, values, valid, n, sum, bad)
+	case cumulateStream + kindCount + 7:
+		return cumulateValidU64StreamAVX2(dst, values, valid, n, sum, bad)
+	}
+	panic(noKernel)
+}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -16,8 +17,9 @@ const cumulateRows = 16 * 1024
 // the status says Overflow if a valid row's does not fit.
 func CumulateInts[T Integer](out, in []T, valid Bitmap, start T, workers int) (T, Status) {
 	blocks := (len(in) + cumulateRows - 1) / cumulateRows
+	stream := simdStreams(len(out) * int(unsafe.Sizeof(start)))
 	if workers <= 1 || blocks < 4 {
-		return cumulateBlocks(out, in, valid, start)
+		return cumulateBlocks(out, in, valid, start, stream)
 	}
 	// Workers take the blocks in order. Each sums its block and waits for the sum
 	// of all rows before it, which the worker of the block before tells as soon as
@@ -44,7 +46,7 @@ func CumulateInts[T Integer](out, in []T, valid Bitmap, start T, workers int) (T
 			at := before[i].Load()
 			before[i+1].Store(at + sum)
 			told[i+1].Store(true)
-			if _, st := cumulateBlocks(out[from:to], rows, live, T(at)); st != 0 {
+			if _, st := cumulateBlocks(out[from:to], rows, live, T(at), stream); st != 0 {
 				bad.Or(uint32(st))
 			}
 		}
@@ -53,7 +55,9 @@ func CumulateInts[T Integer](out, in []T, valid Bitmap, start T, workers int) (T
 }
 
 // cumulateBlocks is CumulateInts on one goroutine.
-func cumulateBlocks[T Integer](out, in []T, valid Bitmap, sum T) (T, Status) {
+func cumulateBlocks[T Integer](out, in []T, valid Bitmap, sum T, stream bool) (T, Status) {
+	done, sum, unfit := simdCumulate(out, in, valid, sum, stream)
+	out, in, valid = out[done:], in[done:], valid.Slice(done)
 	var bad T
 	if valid.All() {
 		sum, bad = cumulateDense(out, in, sum)
@@ -69,7 +73,7 @@ func cumulateBlocks[T Integer](out, in []T, valid Bitmap, sum T) (T, Status) {
 			bad |= b
 		}
 	}
-	if bad>>(8*unsafe.Sizeof(bad)-1) != 0 {
+	if unfit != 0 || bad>>(8*unsafe.Sizeof(bad)-1) != 0 {
 		return sum, Overflow
 	}
 	return sum, 0
@@ -128,13 +132,21 @@ func CumulateFloats[T Float](out, in []T, valid Bitmap, sum T) T {
 	for i := 0; i < len(in); i += 64 {
 		w := valid.Word(i, len(in))
 		for k, v := range in[i:min(i+64, len(in))] {
-			if w>>k&1 != 0 {
-				sum += v
-			}
+			sum += orMinusZero(v, w>>k&1)
 			out[i+k] = sum
 		}
 	}
 	return sum
+}
+
+// orMinusZero is v if one is 1 and -0, which changes no sum, if it is 0.
+func orMinusZero[T Float](v T, one uint64) T {
+	if unsafe.Sizeof(v) == 4 {
+		bits, keep := math.Float32bits(float32(v)), -uint32(one)
+		return T(math.Float32frombits(bits&keep | 1<<31&^keep))
+	}
+	bits, keep := math.Float64bits(float64(v)), -one
+	return T(math.Float64frombits(bits&keep | 1<<63&^keep))
 }
 
 // FirstNull is the first of n rows that is null, n if none is.

@@ -10,8 +10,10 @@ import (
 // TestCumulateInts compares with a plain loop, with one worker and with several that wait for each other's blocks.
 func TestCumulateInts(t *testing.T) {
 	cumulateLike[int8](t)
+	cumulateLike[int32](t)
 	cumulateLike[int64](t)
 	cumulateLike[uint16](t)
+	cumulateLike[uint32](t)
 	cumulateLike[uint64](t)
 }
 

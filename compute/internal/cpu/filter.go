@@ -3,6 +3,7 @@ package cpu
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -21,39 +22,49 @@ type Selection struct {
 	mask   Bitmap // validity of the mask where kept rows may be null
 }
 
-// Select decides which of n rows a filter keeps. Rows whose mask is null are
-// dropped, or kept as nulls when emitNull is set; what the mask holds under
-// nulls does not matter. At most par goroutines are used. scratch provides the
-// (n+63)/64*8 bytes that the selection lives in, whatever they contain; nil
-// stands for make.
-func Select(mask, maskValid Bitmap, n int, emitNull bool, par int, scratch func(int) []byte) *Selection {
-	size := (n + 63) >> 6 << 3
-	if scratch == nil {
-		scratch = func(size int) []byte { return make([]byte, size) }
-	}
-	s := &Selection{n: n, words: scratch(size)[:size], starts: make([]int, (n+selectMorsel-1)/selectMorsel+1)}
+// Select decides which of n rows a filter keeps; what the selection was before
+// does not matter. Rows whose mask is null are dropped, or kept as nulls when
+// emitNull is set; what the mask holds under nulls does not matter. At most par
+// goroutines are used.
+func (s *Selection) Select(mask, maskValid Bitmap, n int, emitNull bool, par int) {
+	s.n, s.mask = n, Bitmap{}
+	s.words = slices.Grow(s.words[:0], (n+63)>>6<<3)[:(n+63)>>6<<3]
+	parts := (n + selectMorsel - 1) / selectMorsel
+	s.starts = slices.Grow(s.starts[:0], parts+1)[:parts+1]
+	s.starts[0] = 0
 	if emitNull {
 		s.mask = maskValid
 	}
-	s.eachMorsel(par, func(m, start, end int) {
-		words := s.words[start>>3 : (end+63)>>6<<3]
-		rows, mask, maskValid := end-start, mask.Slice(start), maskValid.Slice(start)
-		switch {
-		case maskValid.All():
-			CopyBits(words, mask, rows)
-		case emitNull: // set or null
-			AndNotBits(words, maskValid, mask, rows)
-			NotBits(words, Bitmap{Data: words}, rows)
-		default:
-			AndBits(words, mask, maskValid, rows)
-		}
-		FillPadding(words, rows)
-		s.starts[m+1] = Bitmap{Data: words}.Count(rows)
-	})
+	if parts == 1 {
+		s.selectMorsel(mask, maskValid, emitNull, 0, 0, n)
+		return
+	}
+	s.selectMorsels(mask, maskValid, emitNull, par)
 	for m := 1; m < len(s.starts); m++ {
 		s.starts[m] += s.starts[m-1]
 	}
-	return s
+}
+
+func (s *Selection) selectMorsels(mask, maskValid Bitmap, emitNull bool, par int) {
+	s.eachMorsel(par, func(m, start, end int) {
+		s.selectMorsel(mask.Slice(start), maskValid.Slice(start), emitNull, m, start, end)
+	})
+}
+
+// selectMorsel finds the kept rows of a morsel and counts them.
+func (s *Selection) selectMorsel(mask, maskValid Bitmap, emitNull bool, m, start, end int) {
+	words, rows := s.words[start>>3:(end+63)>>6<<3], end-start
+	switch {
+	case maskValid.All():
+		CopyBits(words, mask, rows)
+	case emitNull: // set or null
+		AndNotBits(words, maskValid, mask, rows)
+		NotBits(words, Bitmap{Data: words}, rows)
+	default:
+		AndBits(words, mask, maskValid, rows)
+	}
+	FillPadding(words, rows)
+	s.starts[m+1] = Bitmap{Data: words}.Count(rows)
 }
 
 // EachPart calls f in parallel for the parts, numbered from 0 to Parts, that

@@ -7,11 +7,17 @@ import (
 	"testing"
 )
 
+// selected is a selection in memory that was something else.
+func selected(mask, maskValid Bitmap, n int, emitNull bool, par int) *Selection {
+	s := &Selection{n: 77, words: bytes.Repeat([]byte{0xee}, n/8+16), starts: []int{5, 6, 7}, mask: Bitmap{Data: []byte{1}}}
+	s.Select(mask, maskValid, n, emitNull, par)
+	return s
+}
+
 // checkSelection compares everything a Selection does with a loop over rows.
 func checkSelection(t *testing.T, mask, maskValid, srcValid Bitmap, n int, emitNull bool, par int) {
 	t.Helper()
-	scratch := func(size int) []byte { return bytes.Repeat([]byte{0xee}, size) }
-	s := Select(mask, maskValid, n, emitNull, par, scratch)
+	s := selected(mask, maskValid, n, emitNull, par)
 	var rows []int
 	for i := range n {
 		if keep := mask.Bit(i) && maskValid.Bit(i); keep || emitNull && !maskValid.Bit(i) {
@@ -161,7 +167,7 @@ func checkStreamRows[T uint8 | uint16 | uint32 | uint64](t *testing.T) {
 				src[i] = T(r.Uint64())
 			}
 			mask := randomBitmap(r, n, 3, clear)
-			s := Select(mask, Bitmap{}, n, false, 1, nil)
+			s := selected(mask, Bitmap{}, n, false, 1)
 			var want []T
 			for i, v := range src {
 				if mask.Bit(i) {

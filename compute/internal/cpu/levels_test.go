@@ -35,7 +35,7 @@ func benchLevels[T Number](b *testing.B, rows int) {
 		{"min_max", size, func() { sinkWord = uint64(MinMax(x, Bitmap{}).N) }},
 		{"min_max/nulls=10", size, func() { sinkWord = uint64(MinMax(x, valid).N) }},
 		{"filter/kept=50", 2 * size, func() {
-			s := Select(half, Bitmap{}, rows, false, 1, nil)
+			s := selected(half, Bitmap{}, rows, false, 1)
 			s.Values(size, bytesOf(out), bytesOf(x), 1)
 		}},
 		{"add", 3 * size, func() { AddWrap(out, x, y) }},

@@ -42,3 +42,7 @@ func simdSplit[T Float](block []T, _ unsafe.Pointer, start float64, out *exactSp
 }
 
 func simdCast[O, I Number](bool, []O, []I) (rows int, ok bool) { return 0, true }
+
+func simdCumulate[T Integer](_, _ []T, _ Bitmap, sum T, _ bool) (rows int, last T, bad uint64) {
+	return 0, sum, 0
+}

@@ -318,7 +318,7 @@ func simdFilterCase[T Integer](t *testing.T) {
 // checkFilter filters values and the mask itself.
 func checkFilter[T Number](t *testing.T, name string, dst, src []T, bits []byte, mask Bitmap) {
 	t.Helper()
-	s := Select(mask, Bitmap{}, len(src), false, 1, nil)
+	s := selected(mask, Bitmap{}, len(src), false, 1)
 	if s.Count() != len(dst) {
 		t.Fatalf("%s: %d rows are kept, want %d", name, s.Count(), len(dst))
 	}

@@ -2,34 +2,53 @@ package selection
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/compute/internal/output"
 )
 
 // fixed picks values of a width in bytes, 0 for bits. What they refer to stays: a dictionary, the buffers behind views.
-func (p *Picker) fixed(d arrow.ArrayData, r *Rows, width int) (arrow.ArrayData, error) {
-	values, err := p.moved(d, 1, r, width)
+func (p *Picker) fixed(d arrow.ArrayData, r *Rows, width int) (*ac.ArrayDatum, error) {
+	src, err := bufferOf(d, 1, sizeOf(d, width))
 	if err != nil {
 		return nil, err
 	}
-	defer values.Release()
-	valid, nulls, err := p.validity(d, r)
+	out, err := output.New(p.Mem, r.bytes(width))
 	if err != nil {
 		return nil, err
 	}
-	if valid != nil {
-		defer valid.Release()
+	if err = p.move(out.Values(), src, d, r, width); err != nil {
+		out.Release()
+		return nil, err
 	}
-	bufs := []*arrowmem.Buffer{valid, values}
-	if dict := dictionaryOf(d); dict != nil {
-		return array.NewDataWithDictionary(d.DataType(), r.n, bufs, nulls, 0, dict), nil
+	nulls := 0
+	if valid := validOf(d); !valid.All() || r.nullable() {
+		bits, err := out.AddValidity(p.Mem, r.n)
+		if err != nil {
+			out.Release()
+			return nil, err
+		}
+		nulls = p.pickValidity(bits, valid, d.Len(), r)
 	}
+	var more []*arrowmem.Buffer
 	if all := d.Buffers(); len(all) > 2 {
-		bufs = append(bufs, all[2:]...)
+		more = all[2:]
 	}
-	return array.NewData(d.DataType(), r.n, bufs, nil, nulls, 0), nil
+	datum := out.Finish(d.DataType(), r.n, nulls, more...)
+	if dict := dictionaryOf(d); dict != nil {
+		out.SetDictionary(dict)
+	}
+	return datum, nil
+}
+
+// bytes is the size of the rows, of a width in bytes, 0 for bits.
+func (r *Rows) bytes(width int) int {
+	if width == 0 {
+		return (r.n + 7) / 8
+	}
+	return r.n * width
 }
 
 // moved picks the elements of one buffer of d.
@@ -38,11 +57,7 @@ func (p *Picker) moved(d arrow.ArrayData, buffer int, r *Rows, width int) (*arro
 	if err != nil {
 		return nil, err
 	}
-	size := r.n * width
-	if width == 0 {
-		size = (r.n + 7) / 8
-	}
-	out, err := p.Buffer(size)
+	out, err := p.Buffer(r.bytes(width))
 	if err != nil {
 		return nil, err
 	}
@@ -94,16 +109,22 @@ func (p *Picker) validity(d arrow.ArrayData, r *Rows) (*arrowmem.Buffer, int, er
 		return nil, 0, nil
 	}
 	buf, err := p.Buffer((r.n + 7) / 8)
-	if err != nil || r.n == 0 {
-		return buf, 0, err
+	if err != nil {
+		return nil, 0, err
 	}
-	out := buf.Bytes()
-	if r.kept != nil {
-		return buf, r.kept.Validity(out, valid, p.Workers), nil
-	}
-	if valid.All() {
+	return buf, p.pickValidity(buf.Bytes(), valid, n, r), nil
+}
+
+// pickValidity picks from the validity of n rows and counts the nulls.
+func (p *Picker) pickValidity(out []byte, valid cpu.Bitmap, n int, r *Rows) (nulls int) {
+	switch {
+	case r.n == 0:
+		return 0
+	case r.kept != nil:
+		return r.kept.Validity(out, valid, p.Workers)
+	case valid.All():
 		cpu.CopyBits(out, r.valid, r.n)
-	} else {
+	default:
 		r.each(p.Workers, func(start int, index []uint64) {
 			o := out[start/8:]
 			cpu.GatherBits(o, valid, index, n)
@@ -112,5 +133,5 @@ func (p *Picker) validity(d arrow.ArrayData, r *Rows) (*arrowmem.Buffer, int, er
 			}
 		})
 	}
-	return buf, r.n - cpu.Bitmap{Data: out}.Count(r.n), nil
+	return r.n - cpu.Bitmap{Data: out}.Count(r.n)
 }

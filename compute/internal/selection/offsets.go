@@ -210,7 +210,9 @@ func (s *stretches[O]) children(base, n int) *Rows {
 func keptRows(n int, mark func(keep func(from, n int))) *Rows {
 	words := make([]byte, (n+63)/64*8)
 	mark(func(from, n int) { setBits(words, from, n) })
-	return Kept(cpu.Select(cpu.Bitmap{Data: words}, cpu.Bitmap{}, n, false, 1, nil))
+	s := new(cpu.Selection)
+	s.Select(cpu.Bitmap{Data: words}, cpu.Bitmap{}, n, false, 1)
+	return Kept(s)
 }
 
 // setBits sets n bits from one on.

@@ -6,17 +6,21 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	ac "github.com/apache/arrow-go/v18/arrow/compute"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/compute/internal/cpu"
+	"github.com/broadhead-go/broadhead/compute/internal/output"
 )
 
-// Picker picks rows with so many goroutines, into buffers of so many bytes, uninitialised, that Buffer makes.
+// Picker picks rows with so many goroutines, into memory of an allocator.
 type Picker struct {
 	Workers int
 	Mem     arrowmem.Allocator
-	Buffer  func(n int) (*arrowmem.Buffer, error)
 }
+
+// Buffer is a buffer of n bytes, uninitialised.
+func (p *Picker) Buffer(n int) (*arrowmem.Buffer, error) { return output.Buffer(p.Mem, n) }
 
 // maxRows bounds offset plus length of array data, so that no size computed from them wraps.
 const maxRows = math.MaxInt / 64
@@ -59,6 +63,15 @@ func Width(t arrow.DataType) int {
 // Pick is array data of the rows of d. Indices of fixed-width values are checked on the way; those of other types are
 // the caller's to check. The caller releases the result.
 func (p *Picker) Pick(d arrow.ArrayData, r *Rows) (arrow.ArrayData, error) {
+	out, err := p.PickDatum(d, r)
+	if err != nil {
+		return nil, err
+	}
+	return out.Value, nil
+}
+
+// PickDatum is Pick, the result as a datum.
+func (p *Picker) PickDatum(d arrow.ArrayData, r *Rows) (*ac.ArrayDatum, error) {
 	if err := CheckRows(d); err != nil {
 		return nil, err
 	}
@@ -67,14 +80,25 @@ func (p *Picker) Pick(d arrow.ArrayData, r *Rows) (arrow.ArrayData, error) {
 			return nil, err
 		}
 		if r.n > 0 {
-			return p.nulls(d, r.n)
+			return datumOf(p.nulls(d, r.n))
 		}
 	}
-	t := d.DataType()
-	if w := Width(t); w >= 0 {
+	if w := Width(d.DataType()); w >= 0 {
 		return p.fixed(d, r, w)
 	}
-	switch t := t.(type) {
+	return datumOf(p.other(d, r))
+}
+
+func datumOf(d arrow.ArrayData, err error) (*ac.ArrayDatum, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &ac.ArrayDatum{Value: d}, nil
+}
+
+// other picks rows of types without a fixed width.
+func (p *Picker) other(d arrow.ArrayData, r *Rows) (arrow.ArrayData, error) {
+	switch t := d.DataType().(type) {
 	case arrow.ExtensionType:
 		storage := withType(d, t.StorageType())
 		defer storage.Release()
@@ -109,7 +133,7 @@ func (p *Picker) Pick(d arrow.ArrayData, r *Rows) (arrow.ArrayData, error) {
 	case *arrow.RunEndEncodedType:
 		return p.runEnds(d, r)
 	}
-	return nil, fmt.Errorf("%w: rows of type %s cannot be chosen", arrow.ErrNotImplemented, t)
+	return nil, fmt.Errorf("%w: rows of type %s cannot be chosen", arrow.ErrNotImplemented, d.DataType())
 }
 
 // nulls is n nulls of the type of d, which has no rows.

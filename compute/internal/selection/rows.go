@@ -25,6 +25,18 @@ type Rows struct {
 // Kept are the rows that a filter keeps.
 func Kept(s *cpu.Selection) *Rows { return &Rows{n: s.Count(), kept: s} }
 
+// Filter is a selection and the rows that it keeps, to be used again for others.
+type Filter struct {
+	cpu.Selection
+	rows Rows
+}
+
+// Rows are those that the filter keeps now.
+func (f *Filter) Rows() *Rows {
+	f.rows = Rows{n: f.Count(), kept: &f.Selection}
+	return &f.rows
+}
+
 // Len is the number of rows chosen.
 func (r *Rows) Len() int { return r.n }
 
