@@ -63,6 +63,12 @@ func hasNulls(d Datum) bool {
 // where they succeed.
 func (e *engine) try(ctx context.Context, c *call, k admitKey) error {
 	ctx = WithAllocator(context.WithoutCancel(ctx), arrowmem.DefaultAllocator)
+	if c.trial != nil {
+		var err error
+		if c, err = c.trial(); err != nil {
+			return err
+		}
+	}
 	for _, hostile := range []bool{true, false} {
 		rng := rand.New(rand.NewPCG(7, uint64(k.in)))
 		args := make([]Datum, k.args)

@@ -209,6 +209,7 @@ func Crossovers(dev gpu.Info) []Crossover {
 		add(aggregates[i].name, aggregates[i].cross)
 	}
 	add("cast", crossMap)
+	add("is_in", crossCompare)
 	add("filter", crossFilter)
 	add("take", crossTake)
 	return out

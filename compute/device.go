@@ -41,7 +41,9 @@ type admitKey struct {
 	emit      bool
 	skipNulls bool
 	mode      CountMode
-	few       bool // rows of an aggregate
+	few       bool                 // rows of an aggregate
+	matching  NullMatchingBehavior // of a look-up
+	setNull   bool                 // the set of a look-up has a null
 }
 
 var engines sync.Map // gpu.Device -> *engine

@@ -12,7 +12,7 @@ import (
 
 func ExampleCallFunction() {
 	show(compute.CallFunction(ctx, "min_max", nil, datum(i64, "[3, null, 1]")))
-	show(compute.CallFunction(ctx, "is_in", &compute.SetOptions{ValueSet: datum(i64, "[1]")}, datum(i64, "[3, 1]"))) // arrow-go's
+	show(compute.CallFunction(ctx, "is_in", &compute.SetOptions{ValueSet: datum(i64, "[1]")}, datum(i64, "[3, 1]")))
 	_, err := compute.CallFunction(ctx, "no such function", nil)
 	fmt.Println(err)
 	// Output:

@@ -52,6 +52,7 @@ type call struct {
 	gpu         gpuKernel                                              // nil: there is none, and noGPU says why
 	noGPU       string
 	admit       admitKey
+	trial       func() (*call, error) // what admission runs instead; nil: the call itself
 	work        workerCall
 	one         *oneGroup // nil: there is none
 	passes      bool      // to arrow-go in the end

@@ -18,6 +18,7 @@ type membership struct {
 	kind    keyKind
 	hasNull bool
 	nulls   NullMatchingBehavior
+	small   []uint64 // the patterns of a set that a device takes
 	// words writes one bit a row of rows [i, i+n) of a column: whether its value is in the set, whatever its validity.
 	words func(dst []uint64, c *column, i, n int)
 }
@@ -76,7 +77,9 @@ func validValues[T hash.Key](cols []column, oneNaN func(dst, src []T)) []T {
 }
 
 func fixedSet[T hash.Key](m *membership, cols []column, oneNaN func(dst, src []T)) {
-	set := hash.NewSet(validValues(cols, oneNaN))
+	values := validValues(cols, oneNaN)
+	m.small = smallPatterns(values)
+	set := hash.NewSet(values)
 	m.words = func(dst []uint64, c *column, i, n int) {
 		rows := view[T](c.data(i), n)
 		if oneNaN != nil {

@@ -126,11 +126,12 @@ func resolveIsIn(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 		return nil, err
 	}
 	c := &call{
-		out: arrow.FixedWidthTypes.Boolean, cross: crossCompare, noGPU: "no GPU kernel",
+		out: arrow.FixedWidthTypes.Boolean, cross: crossCompare,
 		nulls: func(args []bool) bool { return m.mayBeNull(args[0]) },
 		cpu:   m.run,
 	}
 	c.casts[0] = v.casts
+	m.onDevice(c, in[0])
 	return c, nil
 }
 
@@ -166,6 +167,8 @@ func resolveIndexIn(opts FunctionOptions, in []arrow.DataType) (*call, error) {
 // match, and a set that is neither an array nor chunks, are arrow.ErrInvalid; a type without a kernel is
 // arrow.ErrNotImplemented.
 //
+// The GPU is used from the crossover on for numbers, dates, times and durations, if the set has 256 values at most.
+//
 // Source: the table is of R. Pagh's Hash and Displace (1999).
 func IsIn(ctx context.Context, opts SetOptions, values Datum) (Datum, error) {
 	return CallFunction(ctx, "is_in", &opts, values)
@@ -177,7 +180,7 @@ func IsInSet(ctx context.Context, valueSet, values Datum) (Datum, error) {
 }
 
 // IndexIn is the index of each value in a set, of the first of equal ones, as an int32; null where it is not in the set.
-// With NullMatchingMatch a null has the index of the set's null. All else is as for [IsIn].
+// With NullMatchingMatch a null has the index of the set's null. All else is as for [IsIn], but that the GPU is not used.
 func IndexIn(ctx context.Context, opts SetOptions, values Datum) (Datum, error) {
 	return CallFunction(ctx, "index_in", &opts, values)
 }

@@ -29,6 +29,10 @@ type kernel struct {
 	ByRow     bool
 	Result    result
 
+	// Member
+	Wide        string // the type that values are compared in
+	NaN, OneNaN string // what a NaN is, and the pattern of all
+
 	file  string   // the skeleton
 	args  any      // the struct of parameters
 	roots []string // operators and functions of the op's expression
@@ -38,6 +42,7 @@ type kernel struct {
 func (kernel) Threads() int    { return Threads }
 func (kernel) MapRows() int    { return MapRows }
 func (kernel) Tile() int       { return Tile }
+func (kernel) MaxSet() int     { return MaxSet }
 func (kernel) FillWords() int  { return FillWords }
 func (kernel) ExactWords() int { return ExactDigit0 + ExactDigits }
 
@@ -100,6 +105,7 @@ var describers = [...]func(*kernel) error{
 	CumulateApply:    describeCumulate,
 
 	Aggregate: describeAggregate,
+	Member:    describeMember,
 }
 
 // unsupported is the error for a key that has no kernel.
@@ -154,11 +160,14 @@ func argsStruct(args any) string {
 	b.WriteString("struct Args {\n")
 	for i := range t.NumField() {
 		f := t.Field(i)
-		word := "uint"
-		if f.Type.Size() == 8 {
+		of, word, many := f.Type, "uint", ""
+		if of.Kind() == reflect.Array {
+			of, many = of.Elem(), fmt.Sprintf("[%d]", of.Len())
+		}
+		if of.Size() == 8 {
 			word = "ulong"
 		}
-		fmt.Fprintf(&b, "    %s %s;\n", word, snake(f.Name))
+		fmt.Fprintf(&b, "    %s %s%s;\n", word, snake(f.Name), many)
 	}
 	b.WriteString("};\n")
 	return b.String()

@@ -35,6 +35,7 @@ const (
 	CumulateScan              // cumulative sum: exclusive scan of the states
 	CumulateApply             // cumulative sum: each row's sum from its tile's state
 	Aggregate                 // few rows to the result of an aggregate, by one threadgroup
+	Member                    // rows to bits: is the value in a small set?
 )
 
 // Type is the element type a kernel works on: the storage of an Arrow type.
@@ -66,7 +67,7 @@ const (
 	BNulls
 	// Pending: the number of rows is read from device memory.
 	Pending
-	// EmitNull: rows selected by a null become nulls (filter).
+	// EmitNull: rows selected by a null become nulls (filter); the result can have nulls (Member).
 	EmitNull
 	// CNulls: the third input has a validity bitmap.
 	CNulls

@@ -52,6 +52,11 @@ func Keys(maps ...Key) []Key {
 		}
 	}
 	add(Key{Skeleton: Fill})
+	for _, t := range []Type{U8, U16, U32, U64, F32, F64} {
+		for _, f := range variants(ANulls|Pending|EmitNull, 0) {
+			add(Key{Skeleton: Member, In: t, Flags: f})
+		}
+	}
 	for _, k := range cumulations() {
 		add(k)
 	}

@@ -96,7 +96,7 @@ func moved(t Type) bool {
 func Groups(k Key, n uint64) uint64 {
 	each := uint64(1)
 	switch k.Skeleton {
-	case Map, Gather:
+	case Map, Gather, Member:
 		each = MapRows
 	case Fill:
 		each = FillWords

@@ -71,6 +71,8 @@ func TestNames(t *testing.T) {
 		"compact_scatter_u32":                 {Skeleton: msl.CompactScatter, In: msl.U32},
 		"gather_i32_bool_anulls_pending":      {Skeleton: msl.Gather, In: msl.I32, Out: msl.Bool, Flags: msl.ANulls | msl.Pending},
 		"fill":                                {Skeleton: msl.Fill},
+		"member_f64_nulls_emit":               {Skeleton: msl.Member, In: msl.F64, Flags: msl.ANulls | msl.EmitNull, Caps: msl.Float64},
+		"member_u8_pending":                   {Skeleton: msl.Member, In: msl.U8, Flags: msl.Pending},
 	} {
 		if got, _, err := msl.Text(k); got != want || err != nil {
 			t.Errorf("%+v: %q, %v, want %q", k, got, err, want)
@@ -106,6 +108,10 @@ func TestNoKernel(t *testing.T) {
 		{Skeleton: msl.Gather, In: msl.F64, Out: msl.U64},
 		{Skeleton: msl.Gather, In: msl.I32, Out: msl.F64},
 		{Skeleton: msl.Fill, Flags: msl.ANulls},
+		{Skeleton: msl.Member, In: msl.I64},
+		{Skeleton: msl.Member, In: msl.Bool},
+		{Skeleton: msl.Member, In: msl.U32, Out: msl.Bool},
+		{Skeleton: msl.Member, In: msl.U32, Flags: msl.BNulls},
 	} {
 		builds := msl.Builds()
 		name, text, err := msl.Text(k)
@@ -165,7 +171,7 @@ func TestGroups(t *testing.T) {
 		{msl.Map, 0, 0}, {msl.Map, 1, 1}, {msl.Map, msl.MapRows, 1}, {msl.Gather, msl.MapRows + 1, 2}, {msl.Map, 1 << 33, 1 << 22},
 		{msl.Map, ^uint64(0), 1 << 53}, {msl.Reduce, 0, 1}, {msl.Reduce, msl.Tile + 1, 2}, {msl.ReduceExact, 1 << 33, msl.MaxGroups},
 		{msl.CompactCount, msl.Tile + 1, 2}, {msl.CompactScatter, msl.Tile, 1}, {msl.CompactScan, 1 << 20, 1}, {msl.Finish, 5000, 1},
-		{msl.Fill, msl.FillWords + 1, 2},
+		{msl.Fill, msl.FillWords + 1, 2}, {msl.Member, msl.MapRows + 1, 2},
 	} {
 		if got := msl.Groups(msl.Key{Skeleton: c.s}, c.n); got != c.want {
 			t.Errorf("%s of %d: %d groups, want %d", c.s, c.n, got, c.want)

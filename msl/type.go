@@ -66,6 +66,7 @@ var skeletonNames = [...]string{
 	CumulateApply:    "cumulate_apply",
 
 	Aggregate: "aggregate",
+	Member:    "member",
 }
 
 // String returns the name of s as kernel names have it: "compact_scan".
