@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -107,11 +108,24 @@ func checkDictionary(ctx context.Context, dev gpu.Device, t, index arrow.DataTyp
 
 // optionsOf are those of a function that needs some.
 func optionsOf(name string) compute.FunctionOptions {
-	if name == "cast" {
+	switch name {
+	case "cast":
 		return compute.SafeCastOptions(arrow.PrimitiveTypes.Float32)
+	case "is_in":
+		return checkedSet()
 	}
 	return nil
 }
+
+// checkedSet is a set of some of the values of checkColumn, which becomes one of the column's type.
+var checkedSet = sync.OnceValue(func() *compute.SetOptions {
+	b := array.NewInt8Builder(arrowmem.DefaultAllocator)
+	defer b.Release()
+	b.AppendValues([]int8{2, 5, 0}, []bool{true, true, false})
+	set := b.NewArray()
+	defer set.Release()
+	return &compute.SetOptions{ValueSet: compute.NewDatum(set), NullBehavior: compute.NullMatchingInconclusive}
+})
 
 // callOnDevice makes a call if the device is to answer it, and says how many that were. It is an error if the CPU had to.
 func callOnDevice(ctx context.Context, dev gpu.Device, name string, args []compute.Datum) (int, error) {

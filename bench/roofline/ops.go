@@ -3,6 +3,7 @@ package roofline
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/broadhead-go/broadhead/compute"
 )
@@ -41,7 +42,15 @@ var operations = []operation{
 		func(in *inputs) []any { return []any{in.a} }, 12, 0.33, 0.356, "best peer"},
 	{"filter int64, half", "filter", nil, func(in *inputs) []any { return []any{in.a, in.mask} }, 12 + 1./8, 0.42, 0.799, "best peer"},
 	{"cumulative_sum int64", "cumulative_sum", nil, func(in *inputs) []any { return []any{in.a} }, 16, 0.48, 0.608, "best peer"},
+	{"int64 in a set of 100", "is_in", setOf(100), func(in *inputs) []any { return []any{in.a} }, 8 + 1./8, 0, 0, ""},
 	{"take, half at random", "take", nil, func(in *inputs) []any { return []any{in.a, in.at} }, 12, 1.1, 1.512, "best peer"},
+}
+
+// setOf are options with a set of n numbers.
+func setOf(n int) compute.FunctionOptions {
+	set := column(arrowmem.NewGoAllocator(), arrow.PrimitiveTypes.Int64, n, 8*n, func(i int) uint64 { return uint64(int64(mix(i)) >> 31) })
+	defer set.Release()
+	return &compute.SetOptions{ValueSet: compute.NewDatum(set)}
 }
 
 // datums are arguments as eager calls take them. Release them.
