@@ -43,6 +43,10 @@ type Value struct {
 	form  form
 	known bool // typ and form are
 	nulls bool // the result may have nulls
+	used  bool // by another call
+
+	nullArgs [maxInputs]bool // space of resolve
+	in       [maxInputs]*value
 
 	onDevice *value
 	kept     *kept // the result, if the device alone has it
@@ -110,6 +114,7 @@ func (b *Batch) argument(a any) (any, error) {
 		if x == nil || x.batch != b {
 			return nil, fmt.Errorf("%w: an argument is the result of another batch", arrow.ErrInvalid)
 		}
+		x.used = true
 		return x, nil
 	case *Column:
 		if x == nil {
@@ -189,43 +194,72 @@ func (v *Value) resolve() error {
 	if err := own.checkArity(len(v.args)); err != nil {
 		return err
 	}
-	types := make([]arrow.DataType, len(v.args))
+	key := callKey{}
+	var cached bool
+	key.opts, cached = keyOfOptions(v.opts)
 	for i, a := range v.args {
-		switch x := a.(type) {
-		case *Value:
-			if !x.known {
-				return nil
-			}
-			types[i], v.form = x.typ, max(v.form, x.form)
-		case *kept:
-			types[i], v.form = x.v.typ, max(v.form, x.v.form)
-		case ArrayLikeDatum:
-			f, _ := formOf(x)
-			types[i], v.form = x.Type(), max(v.form, f)
-		default:
+		t, f := typeOf(a)
+		if t == nil {
 			return nil
 		}
+		v.form = max(v.form, f)
+		cached = cached && key.argument(i, t)
 	}
-	c, err := own.resolve(v.opts, types)
-	if errors.Is(err, errNoKernel) {
-		if own.base == nil {
-			return own.noKernel(types)
+	var c *call
+	if cached {
+		c = own.cache.get(&key)
+	}
+	if c == nil {
+		var err error
+		if c, err = v.resolveAnew(own); c == nil || err != nil {
+			return err
 		}
-		return nil
-	}
-	if err != nil {
-		return err
+		if cached {
+			own.cache.put(key, c)
+		}
 	}
 	v.call, v.typ, v.known = c, c.out, true
-	nulls := make([]bool, len(v.args))
-	for i, a := range v.args {
-		nulls[i] = mayBeNull(a)
+	nulls := v.nullArgs[:0]
+	for _, a := range v.args {
+		nulls = append(nulls, mayBeNull(a))
 	}
 	v.nulls = c.nulls(nulls)
 	if own.kind == ac.FuncScalarAgg {
 		v.form = formScalar
 	}
 	return nil
+}
+
+// typeOf is the type and form of an argument, nil while they are not known.
+func typeOf(a any) (arrow.DataType, form) {
+	switch x := a.(type) {
+	case *Value:
+		if x.known {
+			return x.typ, x.form
+		}
+	case *kept:
+		return x.v.typ, x.v.form
+	case ArrayLikeDatum:
+		f, _ := formOf(x)
+		return x.Type(), f
+	}
+	return nil, formScalar
+}
+
+// resolveAnew resolves the call by the function's tables; nil: the engine has no kernel.
+func (v *Value) resolveAnew(own *function) (*call, error) {
+	types := make([]arrow.DataType, len(v.args))
+	for i, a := range v.args {
+		types[i], _ = typeOf(a)
+	}
+	c, err := own.resolve(v.opts, types)
+	if errors.Is(err, errNoKernel) {
+		if own.base == nil {
+			return nil, own.noKernel(types)
+		}
+		return nil, nil
+	}
+	return c, err
 }
 
 // Keep makes the result of a call stay on the device as a column, an argument of later batches. It is called before the

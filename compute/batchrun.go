@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	ac "github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/scalar"
 
 	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/msl"
@@ -23,7 +24,7 @@ func (b *Batch) engine() *engine {
 	if e.usable() != nil {
 		return nil
 	}
-	worth, used := false, b.used()
+	worth := false
 	for _, v := range b.nodes {
 		c := v.call
 		if c == nil || c.gpu == nil {
@@ -47,7 +48,7 @@ func (b *Batch) engine() *engine {
 			}
 		}
 		class := c.cross
-		if (class == crossMap || class == crossTake) && (used[v] || v.column != nil) && !e.info.Unified {
+		if (class == crossMap || class == crossTake) && (v.used || v.column != nil) && !e.info.Unified {
 			class = crossCompare // what stays on the device does not cross the bus
 		}
 		cross, _ := crossoverOf(c.fn.name, &e.info, class, c.in, place)
@@ -97,26 +98,31 @@ func (b *Batch) submit(e *engine) (err error) {
 		}
 	}
 	r := e.newRecorder(b.ctx)
+	r.together = !e.info.Unified && len(b.nodes) > 1
 	defer func() {
 		if err != nil {
 			r.release()
 		}
 	}()
 	defer recoverMemory(&err)
-	inputs := map[inputKey]*value{}
+	var inputs inputList
 	for _, v := range b.nodes {
-		in := make([]*value, len(v.args))
+		in := v.in[:0]
+		if len(v.args) > len(v.in) {
+			in = make([]*value, 0, len(v.args))
+		}
+		in = in[:len(v.args)]
 		for i, a := range v.args {
 			if before, ok := a.(*Value); ok {
 				in[i] = before.onDevice
 				continue
 			}
 			k := inputKey{of: identity(a), typ: v.call.ins[i], dict: v.call.dicts[i], rowsOnly: v.call.rowsOnly}
-			if in[i] = inputs[k]; in[i] == nil {
+			if in[i] = inputs.find(k); in[i] == nil {
 				if in[i], err = b.input(r, a, v.call, i); err != nil {
 					return &callError{v.name, err}
 				}
-				inputs[k] = in[i]
+				inputs = append(inputs, inputOf{k, in[i]})
 			}
 		}
 		if v.onDevice, err = v.call.gpu(r, in); err != nil {
@@ -151,6 +157,23 @@ type inputKey struct {
 	rowsOnly bool
 }
 
+// inputList are the inputs of a batch on the device: few, so that a search beats a map.
+type inputList []inputOf
+
+type inputOf struct {
+	key inputKey
+	v   *value
+}
+
+func (l inputList) find(k inputKey) *value {
+	for i := range l {
+		if l[i].key == k {
+			return l[i].v
+		}
+	}
+	return nil
+}
+
 // identity is what arguments of the same data have in common.
 func identity(a any) any {
 	switch v := a.(type) {
@@ -158,6 +181,12 @@ func identity(a any) any {
 		return v.Value
 	case *ac.ChunkedDatum:
 		return v.Value
+	case *ac.ScalarDatum:
+		switch s := v.Value.(type) {
+		case *scalar.Boolean, *scalar.Int8, *scalar.Int16, *scalar.Int32, *scalar.Int64, *scalar.Uint8, *scalar.Uint16,
+			*scalar.Uint32, *scalar.Uint64, *scalar.Float32, *scalar.Float64:
+			return s
+		}
 	}
 	return a
 }
@@ -262,7 +291,6 @@ func (b *Batch) ask(e *engine) error {
 
 // settle gives columns what was kept for them, and back what no result needs any more.
 func (b *Batch) settle() {
-	needed := map[*privateBlock]bool{}
 	later := false
 	for _, v := range b.nodes {
 		if v.kept != nil {
@@ -274,14 +302,18 @@ func (b *Batch) settle() {
 		later = true
 		for i := range v.onDevice.parts {
 			p := &v.onDevice.parts[i]
-			needed[p.block], needed[p.validBlock] = true, true
+			for _, block := range [...]*privateBlock{p.block, p.validBlock} {
+				if block != nil {
+					block.needed = true
+				}
+			}
 		}
 	}
 	if !later {
 		b.dropRecorder()
 		return
 	}
-	b.r.keepOnly(needed)
+	b.r.keepNeeded()
 }
 
 // argumentRows is the number of rows of a call, as eager calls count them.
@@ -311,32 +343,18 @@ func (v *Value) rows() int64 {
 	return int64(n)
 }
 
-// used are the calls whose results feed others.
-func (b *Batch) used() map[*Value]bool {
-	used := map[*Value]bool{}
-	for _, v := range b.nodes {
-		for _, a := range v.args {
-			if x, ok := a.(*Value); ok {
-				used[x] = true
-			}
-		}
-	}
-	return used
-}
-
 // wanted are the calls whose results the host gets at once. Those that stay on the device as columns are put aside.
 func (b *Batch) wanted(e *engine) []*Value {
 	if e.info.Unified {
 		return b.nodes
 	}
-	used := b.used()
-	var out []*Value
+	out := make([]*Value, 0, len(b.nodes))
 	for _, v := range b.nodes {
 		column := v.column != nil && !v.column.released()
 		if column {
 			v.kept = e.keep(b.ctx, v.onDevice)
 		}
-		if v.kept == nil && (!used[v] || column || v.form == formScalar) {
+		if v.kept == nil && (!v.used || column || v.form == formScalar) {
 			out = append(out, v)
 		}
 	}

@@ -130,14 +130,19 @@ func cacheKey(opts FunctionOptions, args []Datum) (k callKey, ok bool) {
 	}
 	for i, a := range args {
 		al, ok := a.(ArrayLikeDatum)
-		if !ok {
+		if !ok || !k.argument(i, al.Type()) {
 			return k, false
 		}
-		id := al.Type().ID()
-		if id < arrow.BOOL || id > arrow.FLOAT64 || storages[id] == msl.NoType {
-			return k, false
-		}
-		k.args[i] = id
 	}
 	return k, true
+}
+
+// argument adds an argument's type, if it has no parameters.
+func (k *callKey) argument(i int, t arrow.DataType) bool {
+	id := t.ID()
+	if i >= len(k.args) || id < arrow.BOOL || id > arrow.FLOAT64 || storages[id] == msl.NoType {
+		return false
+	}
+	k.args[i] = id
+	return true
 }

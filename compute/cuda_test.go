@@ -102,6 +102,13 @@ func TestWithoutNVRTCOnCUDA(t *testing.T) {
 	require.Len(t, core, ran)
 }
 
+// Small aggregates, which one kernel does.
+func TestCUDAEager(t *testing.T) {
+	if dev := cudaDevice(t); dev != nil {
+		checkEager(t, onDevice(t, dev), 0, 1, 33, 1000, 4096, 8192, 8193)
+	}
+}
+
 // BenchmarkCUDASum is the whole call: 100 million int64 in pinned host memory to one number.
 func BenchmarkCUDASum(b *testing.B) {
 	dev := cudaDevice(b)

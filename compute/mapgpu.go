@@ -23,9 +23,10 @@ func (o *op) record(r *recorder, p *plan, args []*value) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &value{typ: p.out, form: f, parts: make([]part, len(runs))}
+	out := newValue(p.out, len(runs))
+	out.form = f
 	for i, cols := range runs {
-		if out.parts[i], err = o.recordRun(r, p, cols); err != nil {
+		if err = o.recordRun(r, p, cols, &out.parts[i]); err != nil {
 			return nil, err
 		}
 		if f == formScalar {
@@ -51,8 +52,8 @@ func (r *recorder) bind(c *call, p *plan, args []*value) ([]*value, error) {
 var mapInputs = [maxInputs][2]int{{msl.MapA, msl.MapAValid}, {msl.MapB, msl.MapBValid}, {msl.MapC, msl.MapCValid}}
 
 // recordRun records one run: a single dispatch, whatever the number of rows.
-func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
-	out := part{typ: p.result(), n: 1, stride: 1}
+func (o *op) recordRun(r *recorder, p *plan, cols []part, out *part) error {
+	out.typ, out.n, out.stride = p.result(), 1, 1
 	key := msl.Key{Skeleton: msl.Map, Op: o.name, In: p.in, Out: p.result()}
 	nulls := make([]bool, len(cols))
 	for i := range cols {
@@ -66,10 +67,10 @@ func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
 	}
 	out.nullable = o.mayBeNull(nulls)
 	if err := out.allocate(r); err != nil {
-		return out, err
+		return err
 	}
 	if out.n == 0 {
-		return out, nil
+		return nil
 	}
 	d := r.kernel(key)
 	for i := range cols {
@@ -85,16 +86,16 @@ func (o *op) recordRun(r *recorder, p *plan, cols []part) (part, error) {
 	if o.gpu.Fails {
 		word, err := r.failWord(failWord{function: o.name, misfit: o.fail != nil})
 		if err != nil {
-			return out, err
+			return err
 		}
 		d.to(msl.MapErr, &word)
 	}
 	d.rows(msl.MapLen, out.count)
-	return out, d.run(msl.MapArgs, mapParams(cols, out.n), groupsOf(out.n, msl.MapRows))
+	return d.run(msl.MapArgs, r.mapParams(cols, out.n), groupsOf(out.n, msl.MapRows))
 }
 
 // mapParams are the parameters of a Map over some inputs.
-func mapParams(cols []part, n int) []byte {
+func (r *recorder) mapParams(cols []part, n int) []byte {
 	a, b, c := &cols[0], &part{}, &part{}
 	if len(cols) > 1 {
 		b = &cols[1]
@@ -106,9 +107,10 @@ func mapParams(cols []part, n int) []byte {
 			AStride: a.stride, BStride: b.stride, CStride: c.stride,
 		})
 	}
-	return bytesOf(&msl.MapParams{
+	r.params = msl.MapParams{
 		N: uint64(n), AOff: a.off, BOff: b.off, AValid: a.validOff, BValid: b.validOff, AStride: a.stride, BStride: b.stride,
-	})
+	}
+	return bytesOf(&r.params)
 }
 
 // allocate gives a result part its memory: whole words of bits, since kernels write words. On devices with memory of
@@ -141,14 +143,12 @@ func groupsOf(n, each int) int { return (n + each - 1) / each }
 
 // failWord is a zeroed error word that is looked at when the work has ended.
 func (r *recorder) failWord(f failWord) (place, error) {
-	b, p, err := r.scratch(16)
+	b, p, err := r.small()
 	if err != nil {
 		return p, err
 	}
-	clear(b.Bytes())
-	b.Retain()
-	r.results = append(r.results, b)
-	f.word = b.Bytes()
+	clear(b)
+	f.word = b
 	r.fails = append(r.fails, f)
 	return p, nil
 }

@@ -125,3 +125,10 @@ func TestPendingBatches(t *testing.T) {
 }
 
 func TestPendingBatchesOnCard(t *testing.T) { checkPending(t, freshCard(t)) }
+
+// Small aggregates, which one kernel does, on either kind of device.
+func TestEagerAggregates(t *testing.T) {
+	ctx, _ := emulated(t)
+	checkEager(t, ctx, 0, 33, 1000, 8193)
+	checkEager(t, freshCard(t), 1, 500)
+}

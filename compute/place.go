@@ -36,7 +36,7 @@ func (r *recorder) input(d Datum, c *call, arg int) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &value{typ: d.(ArrayLikeDatum).Type(), parts: make([]part, len(cols))}
+	v := newValue(d.(ArrayLikeDatum).Type(), len(cols))
 	v.form, _ = formOf(d)
 	chunks := chunksOf(d)
 	for i := range cols {
@@ -103,7 +103,7 @@ func (r *recorder) inPlace(b []byte, owner *arrowmem.Buffer, width int) (p place
 		return p, 0, false
 	}
 	if res := r.e.residents.find(owner); res != nil {
-		r.c.Retain(nil, res.done)
+		r.pin(pin{copy: res})
 		return res.at, 0, true
 	}
 	ref, ours := memory.Lookup(b)
@@ -116,7 +116,7 @@ func (r *recorder) inPlace(b []byte, owner *arrowmem.Buffer, width int) (p place
 	if delta%width != 0 || !ref.Retain() {
 		return p, 0, false
 	}
-	r.c.Retain(owner, ref.Release)
+	r.pin(pin{owner: owner, ref: ref})
 	return place{buf: ref.Buffer(), off: off}, delta, true
 }
 
@@ -144,6 +144,9 @@ func (r *recorder) wrapped(b []byte, owner *arrowmem.Buffer) (place, bool) {
 
 // copied binds a copy.
 func (r *recorder) copied(b []byte) (place, error) {
+	if len(b) > 0 && len(b) <= smallBytes {
+		return r.constant(b)
+	}
 	buf, p, err := r.scratch(len(b))
 	if err != nil {
 		return p, err
@@ -248,11 +251,12 @@ func zipParts(args []*value, f form) ([][]part, form, error) {
 	if lead == nil {
 		lead = args[0]
 	}
-	out := make([][]part, len(lead.parts))
+	out, space := make([][]part, len(lead.parts)), make([]part, 0, len(lead.parts)*len(args))
 	for i := range out {
+		first := len(space)
 		for _, a := range args {
 			if a.form == formScalar {
-				out[i] = append(out[i], a.parts[0])
+				space = append(space, a.parts[0])
 				continue
 			}
 			if len(a.parts) != len(lead.parts) {
@@ -265,8 +269,9 @@ func zipParts(args []*value, f form) ([][]part, form, error) {
 			if p.n != l.n {
 				return nil, f, lengthError(l.n, p.n)
 			}
-			out[i] = append(out[i], *p)
+			space = append(space, *p)
 		}
+		out[i] = space[first:len(space):len(space)]
 	}
 	return out, f, nil
 }

@@ -28,6 +28,8 @@ type privateBlock struct {
 	pool *privatePool
 	buf  gpu.Buffer
 	refs atomic.Int32
+
+	needed bool // by a result of the recorder that has it
 }
 
 func (b *privateBlock) retain() { b.refs.Add(1) }
@@ -131,6 +133,6 @@ func (r *recorder) unseen(n int) (place, *privateBlock, error) {
 	}
 	r.blocks = append(r.blocks, b)
 	b.retain()
-	r.c.Retain(nil, b.release)
+	r.pin(pin{block: b})
 	return place{buf: b.buf}, b, nil
 }

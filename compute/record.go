@@ -19,6 +19,18 @@ type value struct {
 	form   form
 	parts  []part
 	fields []*value // of a struct scalar, which has no parts
+	one    [1]part
+}
+
+// newValue is a value of so many parts, one of which needs no memory of its own.
+func newValue(t arrow.DataType, parts int) *value {
+	v := &value{typ: t}
+	if parts == 1 {
+		v.parts = v.one[:]
+	} else {
+		v.parts = make([]part, parts)
+	}
+	return v
 }
 
 // part is one chunk of a value. Its memory is in device buffers; on unified memory those are the array's own.
@@ -75,19 +87,35 @@ func (p part) slice(start, n int) part {
 
 // recorder encodes calls for one submission. Everything it allocates lives until the work has ended.
 type recorder struct {
-	e       *engine
-	ctx     context.Context
-	c       gpu.Commands
-	out     arrowmem.Allocator // where results come from
-	epoch   int
-	many    bool // aggregates take the way of many rows
-	args    [maxBindings]gpu.Arg
-	fails   []failWord
-	results []*arrowmem.Buffer
-	blocks  []*privateBlock
-	shared  map[selectionKey]*deviceSelection
-	event   gpu.Event
+	e        *engine
+	ctx      context.Context
+	c        gpu.Commands
+	out      arrowmem.Allocator // where results come from
+	epoch    int
+	together bool // many kernels of a device with memory of its own
+	many     bool // aggregates take the way of many rows
+	args     [maxBindings]gpu.Arg
+	fails    []failWord
+	results  []*arrowmem.Buffer
+	blocks   []*privateBlock
+	pins     *pins
+	params   msl.MapParams // of the dispatch being bound
+
+	slab     []byte
+	slabBuf  *arrowmem.Buffer
+	slabAt   place
+	slabUsed int
+
+	constants     []byte // the host's copy
+	constantsAt   place  // the device's
+	constantsUsed int
+
+	shared map[selectionKey]*deviceSelection
+	event  gpu.Event
 }
+
+// maxWrites is how many bindings a kernel writes at most.
+const maxWrites = 4
 
 const maxBindings = max(12, msl.MapBindings)
 
@@ -117,17 +145,108 @@ func (r *recorder) release() {
 	r.results, r.blocks = nil, nil
 }
 
-// keepOnly gives back the blocks that nobody needs once the work has ended.
-func (r *recorder) keepOnly(needed map[*privateBlock]bool) {
+// keepNeeded gives back the blocks that nobody needs once the work has ended.
+func (r *recorder) keepNeeded() {
 	kept := r.blocks[:0]
 	for _, b := range r.blocks {
-		if needed[b] {
+		if b.needed {
 			kept = append(kept, b)
 		} else {
 			b.release()
 		}
 	}
 	r.blocks = kept
+}
+
+// constant is a copy of a few bytes for kernels to read. Where several may, the device gets it in its own memory: each
+// kernel would wait for the bus otherwise. One copy, recorded before the first kernel that needs it, brings what is added
+// until the commit.
+func (r *recorder) constant(b []byte) (place, error) {
+	if !r.together {
+		host, at, err := r.small()
+		copy(host, b)
+		return at, err
+	}
+	if r.constants == nil || r.constantsUsed+smallBytes > len(r.constants) {
+		buf, from, err := r.scratch(slabBytes)
+		if err != nil {
+			return from, err
+		}
+		to, _, err := r.unseen(slabBytes)
+		if err != nil {
+			return to, err
+		}
+		r.c.Copy(to.buf, to.off, from.buf, from.off, slabBytes)
+		r.c.Barrier()
+		r.epoch++
+		r.constants, r.constantsAt, r.constantsUsed = buf.Bytes()[:slabBytes], to, 0
+		clear(r.constants)
+	}
+	at := r.constantsAt
+	at.off += r.constantsUsed
+	r.constantsUsed += (copy(r.constants[r.constantsUsed:], b) + bindAlign - 1) &^ (bindAlign - 1)
+	return at, nil
+}
+
+// pin is something that lives until the work has ended.
+type pin struct {
+	owner *arrowmem.Buffer // kept reachable
+	ref   memory.Ref       // the rest is given back
+	buf   *arrowmem.Buffer
+	copy  *resident
+	block *privateBlock
+}
+
+// pins are those of one commit. The commands get them as one.
+type pins struct{ list []pin }
+
+func (p *pins) release() {
+	for i := range p.list {
+		x := &p.list[i]
+		switch {
+		case x.buf != nil:
+			x.buf.Release()
+		case x.copy != nil:
+			x.copy.done()
+		case x.block != nil:
+			x.block.release()
+		default:
+			x.ref.Release()
+		}
+	}
+	p.list = nil
+}
+
+// pin keeps something until the work has ended.
+func (r *recorder) pin(p pin) {
+	if r.pins == nil {
+		r.pins = &pins{list: make([]pin, 0, 32)}
+		r.c.Retain(r.pins, r.pins.release)
+	}
+	r.pins.list = append(r.pins.list, p)
+}
+
+// smallBytes is the most that small gives, in lines of its own; slabBytes is from how many it takes them.
+const (
+	smallBytes = 128
+	slabBytes  = 16 * smallBytes
+)
+
+// small is scratch for a few words that the host reads in the end.
+func (r *recorder) small() ([]byte, place, error) {
+	if r.slabUsed == len(r.slab) {
+		b, at, err := r.scratch(slabBytes)
+		if err != nil {
+			return nil, at, err
+		}
+		b.Retain()
+		r.results = append(r.results, b)
+		r.slab, r.slabBuf, r.slabAt, r.slabUsed = b.Bytes()[:slabBytes], b, at, 0
+	}
+	at := r.slabAt
+	at.off += r.slabUsed
+	r.slabUsed += smallBytes
+	return r.slab[r.slabUsed-smallBytes : r.slabUsed : r.slabUsed], at, nil
 }
 
 // scratch is device memory of n bytes, of unspecified content, until the work has ended.
@@ -184,7 +303,7 @@ func (r *recorder) adopt(b *arrowmem.Buffer) (*arrowmem.Buffer, place, error) {
 		b.Release()
 		return nil, place{}, errNoDeviceMemory
 	}
-	r.c.Retain(b, b.Release)
+	r.pin(pin{buf: b})
 	return b, place{buf: ref.Buffer(), off: ref.Offset()}, nil
 }
 
@@ -199,7 +318,8 @@ type dispatch struct {
 	key   msl.Key
 	wait  bool // a binding was written in this epoch
 	last  int  // the last binding
-	wrote []*place
+	wrote [maxWrites]*place
+	n     int // of them
 }
 
 // kernel begins a dispatch.
@@ -220,7 +340,8 @@ func (d *dispatch) in(index int, p *place) *dispatch {
 // to binds something to write.
 func (d *dispatch) to(index int, p *place) *dispatch {
 	d.in(index, p)
-	d.wrote = append(d.wrote, p)
+	d.wrote[d.n] = p
+	d.n++
 	return d
 }
 
@@ -244,7 +365,7 @@ func (d *dispatch) run(index int, params []byte, groups int) error {
 		d.r.c.Barrier()
 		d.r.epoch++
 	}
-	for _, w := range d.wrote {
+	for _, w := range d.wrote[:d.n] {
 		w.epoch = d.r.epoch
 	}
 	d.r.c.Dispatch(p, groups, msl.Threads, d.r.args[:max(index, d.last)+1])
@@ -264,7 +385,7 @@ func (r *recorder) finish(ctx context.Context) error {
 
 func (r *recorder) commit() error {
 	ev, err := r.c.Commit()
-	r.c, r.event = nil, ev
+	r.c, r.event, r.pins = nil, ev, nil
 	return err
 }
 

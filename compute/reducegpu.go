@@ -82,7 +82,7 @@ var finishNames = map[CountMode]string{CountOnlyValid: "count", CountOnlyNull: "
 const (
 	finishMax   = 32
 	finishValid = 64
-	finishBytes = 128
+	finishBytes = smallBytes
 )
 
 // field is the type of one value of the result.
@@ -103,19 +103,18 @@ func (a *aggregate) finishName(mode CountMode) string {
 
 // resultPlaces are where an aggregate's kernel puts its result; second is the maximum of min_max.
 type resultPlaces struct {
-	buf                  *arrowmem.Buffer
+	buf                  *arrowmem.Buffer // that it is in
+	host                 []byte
 	value, second, valid place
 }
 
 // places makes room for the result of an aggregate.
 func (r *recorder) places() (at resultPlaces, err error) {
-	buf, first, err := r.scratch(finishBytes)
+	host, first, err := r.small()
 	if err != nil {
 		return at, err
 	}
-	buf.Retain()
-	r.results = append(r.results, buf)
-	at = resultPlaces{buf, first, first, first}
+	at = resultPlaces{r.slabBuf, host, first, first, first}
 	at.second.off += finishMax
 	at.valid.off += finishValid
 	return at, nil
@@ -123,7 +122,7 @@ func (r *recorder) places() (at resultPlaces, err error) {
 
 // result is the value of an aggregate whose kernel is recorded.
 func (at *resultPlaces) result(a *aggregate, p *aggPlan) *value {
-	out, host := a.field(p), at.buf.Bytes()
+	out, host := a.field(p), at.host
 	one := func(where place, from int) *value {
 		return &value{typ: out, form: formScalar, parts: []part{{
 			typ: storage(out), n: 1, nullable: true, values: where, valid: at.valid,

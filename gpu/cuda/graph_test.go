@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -343,4 +344,91 @@ func TestTimeRaw(t *testing.T) {
 	}
 	require.NoError(t, work(d))
 	require.NoError(t, d.Close())
+}
+
+// TestGraphs is what the software's tests are, on a GPU: graphs are built, told and launched by the real driver.
+func TestGraphs(t *testing.T) {
+	d := open(t)
+	if d == nil {
+		return
+	}
+	r := newRig(t, d)
+	rng := rand.New(rand.NewPCG(7, 8))
+	lanes := []*lane{r.lane(t), r.lane(t), r.lane(t)}
+	for i := range 60 {
+		require.NoError(t, r.once(lanes[rng.IntN(len(lanes))], rng), "run %d", i)
+	}
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			l, rng := r.lane(t), rand.New(rand.NewPCG(9, uint64(i)))
+			defer l.release()
+			for range 50 {
+				if err := r.once(l, rng); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	pool := &d.(*device).graphs
+	pool.mu.Lock()
+	require.Len(t, pool.shapes, 1)
+	for _, x := range pool.shapes {
+		require.False(t, x.plain, "the driver takes no graph")
+		require.NotEmpty(t, x.idle)
+		t.Logf("%d graphs of %d nodes", x.graphs, len(x.idle[0].nodes))
+	}
+	pool.mu.Unlock()
+	for _, l := range lanes {
+		l.release()
+	}
+	r.pipe.Release()
+	require.NoError(t, d.Close())
+}
+
+// BenchmarkGraph is a commit of ten small kernels and its wait: arguments that stay the same, and arguments of which each
+// kernel's differ, which the graph is told; the driver's own calls beside it.
+func BenchmarkGraph(b *testing.B) {
+	d := benchDevice(b)
+	r := newRig(b, d)
+	defer r.pipe.Release()
+	var buffers [2]gpu.Buffer
+	for i := range buffers {
+		var err error
+		buffers[i], err = d.Alloc(4*rigRows, gpu.Private)
+		require.NoError(b, err)
+		defer buffers[i].Release()
+	}
+	for _, changes := range []bool{false, true} {
+		b.Run(fmt.Sprintf("changes=%v", changes), func(b *testing.B) {
+			c := d.Commands()
+			n := uint32(0)
+			b.ReportAllocs()
+			for b.Loop() {
+				if changes {
+					n++
+				}
+				for i := range 10 {
+					c.Dispatch(r.pipe, 5, 64, []gpu.Arg{{Buf: buffers[i%2]}, {Buf: buffers[1-i%2]}, {Bytes: words(rigRows, 3)}, {Bytes: words(n)}, {Buf: buffers[0]}})
+					c.Barrier()
+				}
+				if err := c.(gpu.Runner).Run(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			c.Discard()
+		})
+	}
+	for _, asGraph := range []bool{true, false} {
+		b.Run(fmt.Sprintf("raw/graph=%v", asGraph), func(b *testing.B) {
+			for b.Loop() {
+				times, err := d.(gpu.RawTimer).TimeRaw(10, 1000, asGraph)
+				require.NoError(b, err)
+				slices.Sort(times)
+				b.ReportMetric(float64(times[500].Nanoseconds())/1e3, "median-us")
+			}
+		})
+	}
 }
