@@ -19,6 +19,15 @@ func (o *op) foldOn(r *recorder, p *plan, args []*value) (*value, error) {
 
 // record records the op over device values.
 func (o *op) record(r *recorder, p *plan, args []*value) (*value, error) {
+	if cols, f, ok := r.oneRun(args); ok {
+		out := newValue(p.out, 1)
+		out.form = f
+		err := o.recordRun(r, p, cols, &out.parts[0])
+		if f == formScalar {
+			out.parts[0].stride = 0
+		}
+		return out, err
+	}
 	runs, f, err := alignParts(args)
 	if err != nil {
 		return nil, err

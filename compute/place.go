@@ -190,6 +190,30 @@ func (e *engine) farthest(list []*arrowmem.Buffer) Place {
 	return p
 }
 
+// oneRun is alignParts for arrays and scalars whose lengths match: a single run, in the recorder's own space.
+func (r *recorder) oneRun(args []*value) ([]part, form, bool) {
+	f, lead := formScalar, (*part)(nil)
+	if len(args) > len(r.cols) {
+		return nil, f, false
+	}
+	for i, a := range args {
+		if a.form == formChunked || len(a.parts) != 1 {
+			return nil, f, false
+		}
+		r.cols[i] = a.parts[0]
+		if a.form == formScalar {
+			continue
+		}
+		p := &a.parts[0]
+		if lead == nil {
+			f, lead = formArray, p
+		} else if p.n != lead.n || p.count != lead.count {
+			return nil, f, false
+		}
+	}
+	return r.cols[:len(args)], f, true
+}
+
 // alignParts cuts values into runs at every chunk border of any of them. Chunks whose lengths only the device knows
 // match only chunks of the very same length.
 func alignParts(args []*value) ([][]part, form, error) {

@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -106,6 +107,11 @@ type recorder struct {
 	slabAt   place
 	slabUsed int
 
+	cols        [maxInputs]part // of the run being recorded
+	failSpace   [12]failWord
+	resultSpace [8]*arrowmem.Buffer
+	blockSpace  [24]*privateBlock
+
 	constants     []byte // the host's copy
 	constantsAt   place  // the device's
 	constantsUsed int
@@ -127,14 +133,16 @@ type failWord struct {
 }
 
 func (e *engine) newRecorder(ctx context.Context) *recorder {
-	return &recorder{e: e, ctx: ctx, c: e.dev.Commands(), out: GetAllocator(ctx), epoch: 1}
+	r := &recorder{e: e, ctx: ctx, c: e.dev.Commands(), out: GetAllocator(ctx), epoch: 1}
+	r.fails, r.results, r.blocks = r.failSpace[:0], r.resultSpace[:0], r.blockSpace[:0]
+	return r
 }
 
 // release gives back what the recorder still holds: results that became arrays have their own references.
 func (r *recorder) release() {
 	if r.c != nil {
 		r.c.Discard()
-		r.c = nil
+		r.c, r.pins = nil, nil
 	}
 	for _, b := range r.results {
 		b.Release()
@@ -198,7 +206,13 @@ type pin struct {
 }
 
 // pins are those of one commit. The commands get them as one.
-type pins struct{ list []pin }
+type pins struct {
+	list  []pin
+	letGo func()
+}
+
+// pinsPool keeps pins that were let go.
+var pinsPool = sync.Pool{New: func() any { return new(pins) }}
 
 func (p *pins) release() {
 	for i := range p.list {
@@ -214,14 +228,19 @@ func (p *pins) release() {
 			x.ref.Release()
 		}
 	}
-	p.list = nil
+	clear(p.list)
+	p.list = p.list[:0]
+	pinsPool.Put(p)
 }
 
 // pin keeps something until the work has ended.
 func (r *recorder) pin(p pin) {
 	if r.pins == nil {
-		r.pins = &pins{list: make([]pin, 0, 32)}
-		r.c.Retain(r.pins, r.pins.release)
+		r.pins = pinsPool.Get().(*pins)
+		if r.pins.letGo == nil {
+			r.pins.letGo = r.pins.release
+		}
+		r.c.Retain(r.pins, r.pins.letGo)
 	}
 	r.pins.list = append(r.pins.list, p)
 }
