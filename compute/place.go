@@ -151,7 +151,7 @@ func (r *recorder) copied(b []byte) (place, error) {
 	if err != nil {
 		return p, err
 	}
-	copy(buf.Bytes(), b)
+	spread(r.ctx, buf.Bytes(), b)
 	return p, nil
 }
 

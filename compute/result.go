@@ -95,7 +95,7 @@ func (r *recorder) handOut(b *arrowmem.Buffer, size int) (*arrowmem.Buffer, erro
 	if err != nil {
 		return nil, allocatorError{err}
 	}
-	copy(out.Bytes(), b.Bytes())
+	spread(r.ctx, out.Bytes(), b.Bytes())
 	return out, nil
 }
 

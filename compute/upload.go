@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 	"github.com/broadhead-go/broadhead/gpu"
 	"github.com/broadhead-go/broadhead/memory"
 )
@@ -99,7 +100,7 @@ func (e *engine) copyOf(ctx context.Context, buf *arrowmem.Buffer, ref memory.Re
 		if err != nil {
 			return at, nil, err
 		}
-		copy(copied.Bytes(), buf.Bytes())
+		spread(ctx, copied.Bytes(), buf.Bytes())
 		ref, ok := memory.Lookup(copied.Bytes())
 		if !ok {
 			copied.Release()
@@ -118,9 +119,17 @@ func (e *engine) copyOf(ctx context.Context, buf *arrowmem.Buffer, ref memory.Re
 	return place{buf: block}, block.Release, nil
 }
 
+// spread copies as copy does, with several goroutines where there is much to copy: one of them alone does not keep the way
+// to a device busy.
+func spread(ctx context.Context, dst, src []byte) {
+	const morsel = 1 << 20
+	n := min(len(dst), len(src))
+	cpu.Parallel(n, morsel, workersOf(ctx), func(_, start, end int) { copy(dst[start:end], src[start:end]) })
+}
+
 // stageBytes is the size of one of the two pieces in which foreign memory travels: while one is copied by the device,
 // the host fills the other.
-const stageBytes = 16 << 20
+const stageBytes = 32 << 20
 
 // send copies a buffer to the device, from where it lies if the device sees that, else through two staging pieces.
 func (e *engine) send(ctx context.Context, to gpu.Buffer, buf *arrowmem.Buffer, ref memory.Ref, ours bool) error {
@@ -155,7 +164,7 @@ func (e *engine) send(ctx context.Context, to gpu.Buffer, buf *arrowmem.Buffer, 
 		if err != nil {
 			return err
 		}
-		copy(stage.Bytes(), piece)
+		spread(ctx, stage.Bytes(), piece)
 		r.c.Copy(to, off, at.buf, at.off, len(piece))
 		if err := r.commit(); err != nil {
 			return err

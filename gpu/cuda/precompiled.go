@@ -36,7 +36,8 @@ const (
 // archive are kernels compiled beforehand, for machines without NVRTC.
 type archive struct {
 	compiler string // the version of NVRTC that made them
-	images   map[string][]byte
+	kernels  []archiveEntry
+	images   map[string][]byte // by key
 }
 
 // archiveHead precedes the images in an archive.
@@ -155,7 +156,7 @@ func readArchive(file []byte) (*archive, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("the kernels compiled beforehand: %w", err)
 	}
-	a := &archive{compiler: head.Compiler, images: make(map[string][]byte, len(head.Kernels))}
+	a := &archive{compiler: head.Compiler, kernels: head.Kernels, images: make(map[string][]byte, len(head.Kernels))}
 	for _, k := range head.Kernels {
 		if k.Size <= 0 || k.Size > len(rest) {
 			return nil, fmt.Errorf("the kernels compiled beforehand end within %s", k.Name)

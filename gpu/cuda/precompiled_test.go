@@ -5,6 +5,9 @@ package cuda
 import (
 	"bytes"
 	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +77,46 @@ func TestPrecompiledOnGPU(t *testing.T) {
 		require.NoError(t, work(d))
 		require.NoError(t, d.Close())
 	}
+}
+
+// envArchive names an archive that bench ptx has made, of which every kernel is loaded.
+const envArchive = "BROADHEAD_TEST_ARCHIVE"
+
+func TestArchiveOnGPU(t *testing.T) {
+	d := open(t)
+	if d == nil {
+		return
+	}
+	defer func() { require.NoError(t, d.Close()) }()
+	file := precompiledFile
+	if path := os.Getenv(envArchive); path != "" {
+		var err error
+		file, err = os.ReadFile(path)
+		require.NoError(t, err)
+	}
+	a, err := readArchive(file)
+	if errors.Is(err, errNoPrecompiled) {
+		t.Log(err)
+		return
+	}
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(a.kernels); i = int(next.Add(1)) - 1 {
+				var m module
+				k := a.kernels[i]
+				if err := d.(*device).loadImage(gpu.Source{Name: k.Name}, a.images[k.Key], &m); err != nil {
+					t.Errorf("%s: %v", k.Name, err)
+					continue
+				}
+				d.(*device).unload(&m)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d kernels by NVRTC %s", len(a.kernels), a.compiler)
 }
 
 func must(p program, err error) program {
