@@ -11,10 +11,13 @@ import (
 const (
 	copyThreads     = 256
 	copyThreadBytes = 16
+
+	// smallCopy is up to where a kernel copies: handing the work to a copy engine and back takes longer.
+	smallCopy = 64 << 10
 )
 
-// copyKernel copies from host memory to host memory: the driver's own copy would wait for the stream and run on the
-// calling thread.
+// copyKernel copies a little, and from host memory to host memory: there the driver's own copy would wait for the stream
+// and run on the calling thread.
 var copyKernel = gpu.Source{Name: "copy_bytes", Text: `#include <metal_stdlib>
 using namespace metal;
 kernel void copy_bytes(device const uchar* src [[buffer(0)]], device uchar* dst [[buffer(1)]],

@@ -39,6 +39,9 @@ func newRig(t testing.TB, d gpu.Device) *rig {
 
 const rigRows = 300
 
+// laneBytes is more than a kernel copies.
+const laneBytes = smallCopy + 4*rigRows
+
 // lane is the memory of one recording.
 type lane struct {
 	in, mid, out, plus, copied gpu.Buffer
@@ -52,7 +55,7 @@ func (r *rig) lane(t testing.TB) *lane {
 		place gpu.Place
 	}{{&l.in, gpu.Shared}, {&l.mid, gpu.Private}, {&l.out, gpu.Shared}, {&l.plus, gpu.Shared}, {&l.copied, gpu.Shared}} {
 		var err error
-		*b.at, err = r.dev.Alloc(4*rigRows, b.place)
+		*b.at, err = r.dev.Alloc(laneBytes, b.place)
 		require.NoError(t, err)
 	}
 	return l
@@ -79,9 +82,10 @@ func (r *rig) record(l *lane, n, times, plus, listed uint32) gpu.Commands {
 	c.Barrier()
 	c.Dispatch(r.pipe, groups, 64, []gpu.Arg{{Buf: l.mid}, {Buf: l.out}, {Bytes: words(n, 3)}, {Buf: l.plus}, {Buf: l.plus}})
 	c.Barrier()
-	c.Copy(l.mid, 0, l.out, 0, 4*rigRows)
+	c.Copy(l.mid, 0, l.out, 0, laneBytes)
 	c.Barrier()
-	c.Copy(l.copied, 0, l.mid, 0, 4*rigRows)
+	c.Copy(l.copied, 0, l.mid, 0, laneBytes)
+	c.Copy(l.mid, 4096, l.out, 0, 12) // by a kernel
 	c.Barrier()
 	c.Copy(l.in, 4, l.copied, 0, 4*(rigRows-1))
 	return c

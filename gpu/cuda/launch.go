@@ -34,7 +34,7 @@ type node struct {
 	x, y    uintptr
 	threads int
 	args    []binding
-	copies  bool       // host memory, by a kernel
+	copies  bool       // by a kernel
 	own     [3]binding // its arguments
 	size    int        // bytes of arguments
 	copy    *step
@@ -107,11 +107,16 @@ func (q *queue) resolve() error {
 		case c.Kind == record.Dispatch:
 			n.pipe, n.threads, n.args = c.Pipe, c.Threads, q.rec.Args(c)
 			n.x, n.y = record.Fold(c.Groups)
-		case c.Src.host == nil || c.Dst.host == nil:
+		case c.N > smallCopy && !ofHost(c):
 			n.copy = c
 			continue
 		default:
-			if err := q.copyByKernel(n, c); err != nil {
+			err := q.copyByKernel(n, c)
+			if err != nil && !ofHost(c) {
+				n.copy = c
+				continue
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -123,6 +128,9 @@ func (q *queue) resolve() error {
 	q.rec.Bytes = slices.Grow(q.rec.Bytes, record.MaxBytes)
 	return nil
 }
+
+// ofHost says whether a copy is from host memory to host memory.
+func ofHost(c *step) bool { return c.Src.host != nil && c.Dst.host != nil }
 
 // copyByKernel makes n the launch of a kernel that copies.
 func (q *queue) copyByKernel(n *node, c *step) error {

@@ -223,7 +223,7 @@ const addOne = `kernel void add_one(device const uint* a [[buffer(0)]], device u
 
 // work is a small program: allocate, compile, upload, run, download, compare.
 func work(d gpu.Device) error {
-	const n = 1000
+	const n = 20_000 // a copy is one of the driver's
 	var held []interface{ Release() }
 	defer func() {
 		for _, h := range held {
@@ -251,7 +251,7 @@ func work(d gpu.Device) error {
 	c := d.Commands()
 	c.Copy(buffers[1], 0, buffers[0], 0, 4*n)
 	c.Barrier()
-	c.Dispatch(p, 4, 256, []gpu.Arg{{Buf: buffers[1]}, {Buf: buffers[2]}, {Bytes: []byte{n & 255, n >> 8, 0, 0}}})
+	c.Dispatch(p, (n+255)/256, 256, []gpu.Arg{{Buf: buffers[1]}, {Buf: buffers[2]}, {Bytes: []byte{n & 255, n >> 8, 0, 0}}})
 	c.Barrier()
 	c.Copy(buffers[3], 0, buffers[2], 0, 4*n)
 	c.Copy(buffers[0], 0, buffers[3], 0, 4*n)
