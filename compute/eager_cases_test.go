@@ -102,3 +102,14 @@ func smallValue(rng *rand.Rand, typ arrow.DataType) string {
 	}
 	return fmt.Sprint(rng.IntN(128))
 }
+
+// runsOn counts the calls of a function that a device has answered.
+func runsOn(t *testing.T, function, device string) int64 {
+	t.Helper()
+	for _, s := range compute.Stats() {
+		if s.Function == function && s.Device == device {
+			return s.Runs
+		}
+	}
+	return 0
+}

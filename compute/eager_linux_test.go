@@ -66,16 +66,6 @@ func TestEagerAggregatesAllocateTheirResult(t *testing.T) {
 	}
 }
 
-func runsOn(t *testing.T, function, device string) int64 {
-	t.Helper()
-	for _, s := range compute.Stats() {
-		if s.Function == function && s.Device == device {
-			return s.Runs
-		}
-	}
-	return 0
-}
-
 // BenchmarkEagerSum is the whole call on the emulator, which says what the engine itself costs beside a kernel.
 func BenchmarkEagerSum(b *testing.B) {
 	ctx, _ := emulated(b)
