@@ -146,6 +146,9 @@ func TestWorkerInEngine(t *testing.T) {
 
 // A repeated aggregate on the worker allocates its result, a datum and a scalar, and nothing else.
 func TestWorkerAllocatesItsResultOnly(t *testing.T) {
+	if raceEnabled {
+		return // pools forget
+	}
 	d := sharedSoftware(t).device(t)
 	w, err := resident.NewWorker(d, resident.WorkerOptions{Members: 1, Lanes: 1, Idle: 5 * time.Second, Lifetime: 10 * time.Second})
 	require.NoError(t, err)
