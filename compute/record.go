@@ -120,8 +120,9 @@ type recorder struct {
 	event  gpu.Event
 }
 
-// maxWrites is how many bindings a kernel writes at most.
-const maxWrites = 4
+// maxWrites is how many bindings a kernel writes at most: a cumulative sum its states, the next carry, values, validity and
+// an error word.
+const maxWrites = 5
 
 const maxBindings = max(12, msl.MapBindings)
 
