@@ -371,7 +371,7 @@ func datumOfBuffer(t arrow.DataType, n int, values *arrowmem.Buffer) Datum {
 func (e *engine) workElements(ctx context.Context, w gpu.Worker, c *call, tasks []gpu.Task) (Datum, error) {
 	t := &tasks[0]
 	width := widths[t.Type]
-	r := recorder{e: e, out: GetAllocator(ctx)}
+	r := recorder{e: e, ctx: ctx, out: GetAllocator(ctx)}
 	var out *arrowmem.Buffer
 	var err error
 	if r.visible() {
