@@ -17,6 +17,7 @@ import (
 type Batch struct {
 	ctx     context.Context
 	nodes   []*Value
+	spare   []Value // for the next calls
 	owned   []Datum // arguments made here
 	held    []*kept // arguments that lie on a device
 	err     error
@@ -47,6 +48,7 @@ type Value struct {
 
 	nullArgs [maxInputs]bool // space of resolve
 	in       [maxInputs]*value
+	argSpace [maxInputs]any
 
 	onDevice *value
 	kept     *kept // the result, if the device alone has it
@@ -67,7 +69,12 @@ func NewBatch(ctx context.Context) *Batch { return &Batch{ctx: ctx} }
 // pending results of this batch, and Go values, which become scalars. Arguments are retained until the batch is
 // released.
 func (b *Batch) Call(name string, opts FunctionOptions, args ...any) *Value {
-	v := &Value{batch: b, name: name, opts: opts, args: make([]any, len(args))}
+	v := b.value()
+	v.batch, v.name, v.opts = b, name, opts
+	if v.args = v.argSpace[:]; len(args) > len(v.args) {
+		v.args = make([]any, len(args))
+	}
+	v.args = v.args[:len(args)]
 	if err := b.closed(); err != nil {
 		b.fail(v, err)
 		return v
@@ -84,6 +91,16 @@ func (b *Batch) Call(name string, opts FunctionOptions, args ...any) *Value {
 	if err := v.resolve(); err != nil {
 		b.fail(v, err)
 	}
+	return v
+}
+
+// value is a new one; they come in groups that grow.
+func (b *Batch) value() *Value {
+	if len(b.spare) == 0 {
+		b.spare = make([]Value, min(max(len(b.nodes), 1), 16))
+	}
+	v := &b.spare[0]
+	b.spare = b.spare[1:]
 	return v
 }
 

@@ -64,7 +64,7 @@ var mapInputs = [maxInputs][2]int{{msl.MapA, msl.MapAValid}, {msl.MapB, msl.MapB
 func (o *op) recordRun(r *recorder, p *plan, cols []part, out *part) error {
 	out.typ, out.n, out.stride = p.result(), 1, 1
 	key := msl.Key{Skeleton: msl.Map, Op: o.name, In: p.in, Out: p.result()}
-	nulls := make([]bool, len(cols))
+	nulls := r.nulls[:len(cols)]
 	for i := range cols {
 		c := &cols[i]
 		if c.stride != 0 {
@@ -97,7 +97,8 @@ func (o *op) recordRun(r *recorder, p *plan, cols []part, out *part) error {
 		if err != nil {
 			return err
 		}
-		d.to(msl.MapErr, &word)
+		r.word = word
+		d.to(msl.MapErr, &r.word)
 	}
 	d.rows(msl.MapLen, out.count)
 	return d.run(msl.MapArgs, r.mapParams(cols, out.n), groupsOf(out.n, msl.MapRows))

@@ -14,7 +14,7 @@ import (
 // those, what kernels hand to each other stays there.
 type privatePool struct {
 	mu    sync.Mutex
-	free  [64][]gpu.Buffer
+	free  [64][]*privateBlock
 	idle  int64 // bytes in free
 	used  int64 // bytes of blocks in use
 	limit int64 // of idle
@@ -36,30 +36,30 @@ func (b *privateBlock) retain() { b.refs.Add(1) }
 
 func (b *privateBlock) release() {
 	if b.refs.Add(-1) == 0 {
-		b.pool.put(b.buf)
+		b.pool.put(b)
 	}
 }
 
 func privateClass(n int) int { return bits.Len(uint(max(n, privateMin) - 1)) }
 
 // put keeps a block for the next of its size, or gives it back to the device.
-func (p *privatePool) put(b gpu.Buffer) {
-	size := int64(b.Len())
+func (p *privatePool) put(b *privateBlock) {
+	size := int64(b.buf.Len())
 	p.mu.Lock()
 	p.used -= size
 	keep := p.idle+size <= p.limit
 	if keep {
-		c := privateClass(b.Len())
+		c := privateClass(b.buf.Len())
 		p.free[c] = append(p.free[c], b)
 		p.idle += size
 	}
 	p.mu.Unlock()
 	if !keep {
-		b.Release()
+		b.buf.Release()
 	}
 }
 
-func (p *privatePool) take(n int) gpu.Buffer {
+func (p *privatePool) take(n int) *privateBlock {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := privateClass(n)
@@ -69,8 +69,8 @@ func (p *privatePool) take(n int) gpu.Buffer {
 	}
 	b := list[len(list)-1]
 	p.free[c] = list[:len(list)-1]
-	p.idle -= int64(b.Len())
-	p.used += int64(b.Len())
+	p.idle -= int64(b.buf.Len())
+	p.used += int64(b.buf.Len())
 	return b
 }
 
@@ -78,11 +78,11 @@ func (p *privatePool) take(n int) gpu.Buffer {
 func (p *privatePool) trim() {
 	p.mu.Lock()
 	idle := p.free
-	p.free, p.idle = [64][]gpu.Buffer{}, 0
+	p.free, p.idle = [64][]*privateBlock{}, 0
 	p.mu.Unlock()
 	for _, list := range idle {
 		for _, b := range list {
-			b.Release()
+			b.buf.Release()
 		}
 	}
 }
@@ -106,17 +106,18 @@ func (e *engine) alloc(size int) (gpu.Buffer, error) {
 
 // takePrivate is a block of at least n bytes with one reference.
 func (e *engine) takePrivate(n int) (*privateBlock, error) {
-	b := e.private.take(n)
-	if b == nil {
-		var err error
-		if b, err = e.alloc(1 << privateClass(n)); err != nil {
+	block := e.private.take(n)
+	if block == nil {
+		b, err := e.alloc(1 << privateClass(n))
+		if err != nil {
 			return nil, err
 		}
 		e.private.mu.Lock()
 		e.private.used += int64(b.Len())
 		e.private.mu.Unlock()
+		block = &privateBlock{pool: &e.private, buf: b}
 	}
-	block := &privateBlock{pool: &e.private, buf: b}
+	block.needed = false
 	block.retain()
 	return block, nil
 }

@@ -108,6 +108,8 @@ type recorder struct {
 	slabUsed int
 
 	cols        [maxInputs]part // of the run being recorded
+	nulls       [maxInputs]bool // of these
+	word        place           // its error word
 	failSpace   [12]failWord
 	resultSpace [8]*arrowmem.Buffer
 	blockSpace  [24]*privateBlock
