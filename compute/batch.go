@@ -13,6 +13,9 @@ import (
 // Batch records calls and runs them as one submission with one wait. On a device the results of its calls feed each
 // other there: their lengths need not come back in between. On the CPU the same calls run one after the other.
 //
+// Many batches can be under way; none of them costs a goroutine on a device. A device that has graphs of commands (CUDA)
+// launches as one what comes again and again with the same kernels and lengths.
+//
 // A Batch is used by one goroutine, runs once, and is released in the end. Recording never fails: an error shows at Run.
 type Batch struct {
 	ctx     context.Context
