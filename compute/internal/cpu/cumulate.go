@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"math"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -129,24 +128,45 @@ func CumulateFloats[T Float](out, in []T, valid Bitmap, sum T) T {
 		}
 		return sum
 	}
-	for i := 0; i < len(in); i += 64 {
-		w := valid.Word(i, len(in))
-		for k, v := range in[i:min(i+64, len(in))] {
-			sum += orMinusZero(v, w>>k&1)
-			out[i+k] = sum
+	var block [floatRows]T
+	var words [floatRows / 64]uint64
+	for i := 0; i < len(in); i += floatRows {
+		n := min(floatRows, len(in)-i)
+		valid.Words(words[:], i, n)
+		nullsToMinusZero(block[:n], in[i:i+n], words[:])
+		sums := out[i : i+n]
+		for k, v := range block[:n] {
+			sum += v
+			sums[k] = sum
 		}
 	}
 	return sum
 }
 
-// orMinusZero is v if one is 1 and -0, which changes no sum, if it is 0.
-func orMinusZero[T Float](v T, one uint64) T {
-	if unsafe.Sizeof(v) == 4 {
-		bits, keep := math.Float32bits(float32(v)), -uint32(one)
-		return T(math.Float32frombits(bits&keep | 1<<31&^keep))
+// floatRows is how many rows with nulls are made ready at a time.
+const floatRows = 512
+
+var minusZeros32, minusZeros64 = repeat[uint32](1 << 31), repeat[uint64](1 << 63)
+
+func repeat[T any](v T) (all [floatRows]T) {
+	for i := range all {
+		all[i] = v
 	}
-	bits, keep := math.Float64bits(float64(v)), -one
-	return T(math.Float64frombits(bits&keep | 1<<63&^keep))
+	return all
+}
+
+// nullsToMinusZero copies the rows whose bit in valid is set; of others it makes -0, which changes no sum.
+func nullsToMinusZero[T Float](dst, src []T, valid []uint64) {
+	if unsafe.Sizeof(T(0)) == 4 {
+		Blend(bitsOf[uint32](dst), bitsOf[uint32](src), minusZeros32[:], valid)
+	} else {
+		Blend(bitsOf[uint64](dst), bitsOf[uint64](src), minusZeros64[:], valid)
+	}
+}
+
+// bitsOf views floats as integers of their size.
+func bitsOf[B uint32 | uint64, T Float](s []T) []B {
+	return unsafe.Slice((*B)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
 
 // FirstNull is the first of n rows that is null, n if none is.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -89,4 +90,41 @@ func BenchmarkCumulate(b *testing.B) {
 			CumulateFloats(outF, floats, Bitmap{}, 0)
 		}
 	})
+}
+
+// Nulls change no sum, not even the sign of a zero; NaN stays.
+func TestCumulateFloats(t *testing.T) {
+	cumulateFloatsLike[float32](t)
+	cumulateFloatsLike[float64](t)
+}
+
+func cumulateFloatsLike[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{1, 63, 64, 65, 1000} {
+		for _, special := range []float64{math.NaN(), math.Inf(1), math.Copysign(0, -1), 1e30} {
+			in := make([]T, n)
+			for i := range in {
+				if in[i] = T(r.NormFloat64()); r.IntN(3) == 0 {
+					in[i] = T(special)
+				}
+			}
+			for _, valid := range []Bitmap{{}, randomBitmap(newRand(7), n, 3, 0.3), randomBitmap(newRand(8), n, 0, 1)} {
+				for _, start := range []T{T(math.Copysign(0, -1)), 0, 5} {
+					out, sum := make([]T, n), start
+					last := CumulateFloats(out, in, valid, start)
+					for i, v := range in {
+						if valid.Bit(i) {
+							sum += v
+						}
+						if !same(out[i], sum) {
+							t.Fatalf("%d rows, %v: row %d is %v, want %v", n, special, i, out[i], sum)
+						}
+					}
+					if !same(last, sum) {
+						t.Fatalf("%d rows: the last is %v, want %v", n, last, sum)
+					}
+				}
+			}
+		}
+	}
 }
