@@ -119,6 +119,7 @@ func (f *fn) compressSteps(size int) int {
 
 func (f *fn) compressMasked(size, v int) {
 	z := v % 8
+	f.ins("PREFETCHT0 %d(SI)", 64*v+8192)
 	f.rowMask(size, v, 1+v%4)
 	f.ins("VMOVDQU64 %d(SI), Z%d", 64*v, z)
 	f.ins("VPCOMPRESS%s Z%d, K%d, Z%d", suffix(size), z, 1+v%4, z)
