@@ -845,3 +845,9 @@ func cumulateU64StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsa
 
 //go:noescape
 func cumulateValidU64StreamAVX2(dst unsafe.Pointer, values unsafe.Pointer, valid unsafe.Pointer, n int, sum uint64, bad *uint64) (ret uint64)
+
+//go:noescape
+func member32(dst unsafe.Pointer, values unsafe.Pointer, n int, slots unsafe.Pointer, moves unsafe.Pointer, factor uint64, top uint64, extent uint64)
+
+//go:noescape
+func member64(dst unsafe.Pointer, values unsafe.Pointer, n int, slots unsafe.Pointer, moves unsafe.Pointer, factor uint64, top uint64, extent uint64)

@@ -1376,3 +1376,29 @@ func callCumulate(kernel int, dst unsafe.Pointer, values unsafe.Pointer, valid u
 	}
 	panic(noKernel)
 }
+
+// callMember sets a bit of dst for every one of n values, a multiple of 64, that is
+// in its slot. A value's hash is the value, its upper half folded into the lower
+// one, times factor; its bits from top on are the number in moves of what the bits
+// that extent names are changed with to give the slot. kernel is the logarithm of
+// the size of a value, 2 or 3.
+//
+//go:noinline
+func callMember(kernel int, dst unsafe.Pointer, values unsafe.Pointer, n int, slots unsafe.Pointer, moves unsafe.Pointer, factor uint64, top uint64, extent uint64) {
+	checkRows(n)
+	if level == levelAVX512 {
+		switch kernel {
+		case 2:
+			member32(dst, values, n, slots, moves, factor, top, extent)
+		case 3:
+			member64(dst, values, n, slots, moves, factor, top, extent)
+		}
+		return
+	}
+	switch kernel {
+	case 2:
+		member32(dst, values, n, slots, moves, factor, top, extent)
+	case 3:
+		member64(dst, values, n, slots, moves, factor, top, extent)
+	}
+}

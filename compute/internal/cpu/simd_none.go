@@ -46,3 +46,5 @@ func simdCast[O, I Number](bool, []O, []I) (rows int, ok bool) { return 0, true 
 func simdCumulate[T Integer](_, _ []T, _ Bitmap, sum T, _ bool) (rows int, last T, bad uint64) {
 	return 0, sum, 0
 }
+
+func simdMember[T uint8 | uint16 | uint32 | uint64](*Table[T], []uint64, []T) (rows int) { return 0 }

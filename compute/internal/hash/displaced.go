@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"unsafe"
+
+	"github.com/broadhead-go/broadhead/compute/internal/cpu"
 )
 
 // Displaced is a table without collisions: a value has one slot, its own hash moved by what its bucket says. A look-up
@@ -11,13 +13,9 @@ import (
 //
 // Source: R. Pagh, Hash and Displace (1999); F. C. Botelho and others, Compress, Hash, and Displace (2009).
 type Displaced[T Key] struct {
-	Slots  []T      // a power of two; an empty slot holds a value that has another one
-	Moves  []uint32 // per bucket, a power of two
-	Factor uint64
-	// Buckets and Places are the numbers of bits that choose the bucket, from the hash's top, and the place, below them.
-	Buckets, Places uint
-	at              []int32 // the value's number, per slot
-	odd             map[T]int32
+	cpu.Table[T]         // an empty slot holds a value that has another one
+	at           []int32 // the value's number, per slot
+	odd          map[T]int32
 }
 
 // displacedTries is how many factors are tried for one number of slots. One does in most cases.
@@ -31,7 +29,8 @@ func NewDisplaced[T Key](values []T) Displaced[T] {
 // newDisplaced tries sizes up to a number of times the first one.
 func newDisplaced[T Key](values []T, sizes int) Displaced[T] {
 	size := bits.Len(uint(max(len(values), 1) - 1))
-	d := Displaced[T]{Buckets: uint(max(size-1, 1)), Places: uint(size + 2)}
+	var d Displaced[T]
+	d.Buckets, d.Places = uint(max(size-1, 1)), uint(size+2)
 	if len(values) == 0 {
 		return d
 	}
@@ -77,55 +76,66 @@ func (d *Displaced[T]) place(h uint64) uint64 {
 
 // build places all values, the largest buckets first. It fails where two values of a bucket have one place.
 func (d *Displaced[T]) build(values []T) bool {
-	type member struct {
-		bucket, place uint64
-		i             int32
+	// The values by bucket, then the buckets by size, by counting.
+	first := make([]int32, 1<<d.Buckets+1)
+	for _, v := range values {
+		first[d.bucket(mix(v, d.Factor))+1]++
 	}
-	members := make([]member, len(values))
+	largest := slices.Max(first)
+	bySize := make([]int32, largest+2) // from the largest on
+	for b := range len(first) - 1 {
+		bySize[largest-first[b+1]+1]++
+		first[b+1] += first[b]
+	}
+	order, members := make([]int32, len(first)-1), make([]int32, len(values))
+	for i := range largest {
+		bySize[i+1] += bySize[i]
+	}
+	for b := range order {
+		at := &bySize[largest-(first[b+1]-first[b])]
+		order[*at] = int32(b)
+		*at++
+	}
+	filled := slices.Clone(first)
 	for i, v := range values {
-		h := mix(v, d.Factor)
-		members[i] = member{d.bucket(h), d.place(h), int32(i)}
+		at := &filled[d.bucket(mix(v, d.Factor))]
+		members[*at] = int32(i)
+		*at++
 	}
-	slices.SortFunc(members, func(a, b member) int {
-		if a.bucket != b.bucket {
-			return int(int64(a.bucket) - int64(b.bucket))
-		}
-		return int(int64(a.place) - int64(b.place))
-	})
-	var groups [][]member
-	for i := 0; i < len(members); {
-		k := i + 1
-		for ; k < len(members) && members[k].bucket == members[i].bucket; k++ {
-			if members[k].place == members[k-1].place {
-				return false
-			}
-		}
-		groups = append(groups, members[i:k])
-		i = k
-	}
-	slices.SortStableFunc(groups, func(a, b []member) int { return len(b) - len(a) })
 	d.Slots, d.Moves, d.at = make([]T, 1<<d.Places), make([]uint32, 1<<d.Buckets), make([]int32, 1<<d.Places)
 	for i := range d.at {
 		d.at[i] = -1
 	}
 	seed := d.Factor
-	for _, g := range groups {
+	places := make([]uint64, largest)
+	for _, b := range order {
+		group := members[first[b]:first[b+1]]
+		if len(group) == 0 {
+			break // the rest are as small
+		}
+		places = places[:len(group)]
+		for k, i := range group {
+			places[k] = d.place(mix(values[i], d.Factor))
+		}
+		if len(group) > 1 && repeats(places) {
+			return false
+		}
 		move, free := uint64(0), false
 		for try := 0; !free; try++ {
 			if try == 1<<12 {
 				return false
 			}
 			free = true
-			for _, m := range g {
-				free = free && d.at[m.place^move] < 0
+			for _, p := range places {
+				free = free && d.at[p^move] < 0
 			}
 			if !free {
 				move = next(&seed) & (1<<d.Places - 1)
 			}
 		}
-		d.Moves[g[0].bucket] = uint32(move)
-		for _, m := range g {
-			d.at[m.place^move], d.Slots[m.place^move] = m.i, values[m.i]
+		d.Moves[b] = uint32(move)
+		for k, i := range group {
+			d.at[places[k]^move], d.Slots[places[k]^move] = i, values[i]
 		}
 	}
 	for i, at := range d.at {
@@ -135,6 +145,20 @@ func (d *Displaced[T]) build(values []T) bool {
 		}
 	}
 	return true
+}
+
+// repeats says whether two places are one.
+func repeats(places []uint64) bool {
+	if len(places) <= 8 {
+		for k, p := range places {
+			if slices.Contains(places[:k], p) {
+				return true
+			}
+		}
+		return false
+	}
+	sorted := slices.Sorted(slices.Values(places))
+	return len(slices.Compact(sorted)) < len(places)
 }
 
 // slot is the only slot where a value can be.
@@ -180,7 +204,7 @@ func (d *Displaced[T]) words(dst []uint64, values []T) {
 	slots, moves := unsafe.Pointer(unsafe.SliceData(d.Slots)), unsafe.Pointer(unsafe.SliceData(d.Moves))
 	factor, top, below, mask := d.Factor, 64-d.Buckets, 64-d.Buckets-d.Places, uint64(1)<<d.Places-1
 	size := unsafe.Sizeof(T(0))
-	for i := 0; i < len(values); i += 64 {
+	for i := d.Members(dst, values); i < len(values); i += 64 {
 		var w uint64
 		for j, v := range values[i:min(i+64, len(values))] {
 			h := mix(v, factor)

@@ -281,6 +281,6 @@ func files() map[string][]byte {
 func allFamilies() []*family {
 	return []*family{
 		compareFamily(), sumFamily(), sumWideFamily(), extremesFamily(), exactFamily(), compressFamily(), compactFamily(), streamFamily(),
-		bitsFamily(), countFamily(), arithFamily(), castFamily(), gatherFamily(), blendFamily(), cumulateFamily(),
+		bitsFamily(), countFamily(), arithFamily(), castFamily(), gatherFamily(), blendFamily(), cumulateFamily(), memberFamily(),
 	}
 }
