@@ -175,15 +175,18 @@ func (l *lane) filter(ctx context.Context, emit bool) (*ac.ArrayDatum, error) {
 	}
 	m = m.slice(l.m, l.n)
 	f := filters.Get().(*selection.Filter)
-	defer filters.Put(f)
-	p := pickerOf(ctx)
-	f.Select(m.bits(), m.valid, l.n, emit, p.Workers)
+	defer func() {
+		f.Picker = selection.Picker{} // it holds the caller's allocator
+		filters.Put(f)
+	}()
+	f.Picker = selection.Picker{Workers: workersOf(ctx), Mem: GetAllocator(ctx)}
+	f.Select(m.bits(), m.valid, l.n, emit, f.Workers)
 	values := l.values
 	if l.n != values.Len() {
 		values = array.NewSliceData(values, int64(l.v), int64(l.v+l.n))
 		defer values.Release()
 	}
-	return p.PickDatum(values, f.Rows())
+	return f.PickDatum(values, f.Rows())
 }
 
 // pickerOf picks rows as the context says.

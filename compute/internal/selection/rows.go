@@ -25,9 +25,10 @@ type Rows struct {
 // Kept are the rows that a filter keeps.
 func Kept(s *cpu.Selection) *Rows { return &Rows{n: s.Count(), kept: s} }
 
-// Filter is a selection and the rows that it keeps, to be used again for others.
+// Filter is a selection, the rows that it keeps and who picks them, to be used again for others.
 type Filter struct {
 	cpu.Selection
+	Picker
 	rows Rows
 }
 
