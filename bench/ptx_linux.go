@@ -50,7 +50,7 @@ func newPTX() *cobra.Command {
 	return cmd
 }
 
-// The core are selections of all types, aggregates and cumulative sums of these, and these element-wise functions of them.
+// The core are aggregates and selections of all types, and these element-wise functions of these types.
 var (
 	coreFunctions = map[string]bool{
 		"add": true, "add_unchecked": true, "sub": true, "sub_unchecked": true, "multiply": true, "multiply_unchecked": true,
@@ -70,8 +70,8 @@ func isCore(k msl.Key) bool {
 		return coreFunctions[k.Op] && coreTypes[k.In] && coreTypes[k.Out] && (choice || !unsigned && k.Out != msl.U32 && k.Out != msl.U64)
 	case msl.Gather:
 		return k.In == msl.I32 || k.In == msl.I64
-	case msl.Reduce, msl.ReduceExact, msl.Finish, msl.Aggregate, msl.CumulateLookback:
-		return k.In == msl.NoType || coreTypes[k.In] && !unsigned
+	case msl.CumulateLookback:
+		return coreTypes[k.In]
 	case msl.CumulateReduce, msl.CumulateScan, msl.CumulateApply:
 		return false // of devices without forward progress
 	}

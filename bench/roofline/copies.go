@@ -2,6 +2,7 @@ package roofline
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
@@ -33,7 +34,14 @@ func (b *bench) copies(in *inputs) error {
 		}
 		b.copied(c.name, 8*c.col.Len(), ms(wall), ms(device))
 	}
-	return b.home(in)
+	if _, _, err := b.home(in); err != nil { // the host's memory is got from the system, and stays for what follows
+		return err
+	}
+	wall, device, err := b.home(in)
+	if err == nil {
+		b.copied("home from the device", 8*in.a.Len(), ms(wall), ms(device))
+	}
+	return err
 }
 
 // deviceCopy measures the bandwidth that everything else is compared with.
@@ -65,7 +73,7 @@ func (b *bench) deviceCopy() error {
 }
 
 // home measures the way back: kept columns whose arrays are asked for.
-func (b *bench) home(in *inputs) error {
+func (b *bench) home(in *inputs) (wall, device time.Duration, err error) {
 	var cols []*compute.Column
 	defer func() {
 		for _, c := range cols {
@@ -81,13 +89,13 @@ func (b *bench) home(in *inputs) error {
 	const times = 4
 	for range times {
 		if err := keep(b.ctx); err != nil {
-			return err
+			return 0, 0, err
 		}
 	}
 	i, each := 0, b.each
 	b.each = 0 // as many times as there are columns
 	defer func() { b.each = each }()
-	wall, device, err := b.times(func() error {
+	return b.times(func() error {
 		arr, err := cols[i%times].Array(b.ctx)
 		if err == nil {
 			arr.Release()
@@ -95,10 +103,6 @@ func (b *bench) home(in *inputs) error {
 		i++
 		return err
 	})
-	if err == nil {
-		b.copied("home from the device", 8*in.a.Len(), ms(wall), ms(device))
-	}
-	return err
 }
 
 func (b *bench) copied(name string, bytes int, wall, device float64) {

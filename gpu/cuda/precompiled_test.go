@@ -79,6 +79,14 @@ func TestPrecompiledOnGPU(t *testing.T) {
 	}
 }
 
+// The program's archive, if it has one, has the driver's own kernel as it is now. Whether it has the core's is tested where
+// that is listed, in bench.
+func TestOwnKernelIsPrecompiled(t *testing.T) {
+	if PrecompiledKernels() > 0 {
+		require.True(t, Precompiled(copyKernel), "make gpu/cuda/kernels/ptx.zst anew with go run ./bench ptx, or empty it")
+	}
+}
+
 // envArchive names an archive that bench ptx has made, of which every kernel is loaded.
 const envArchive = "BROADHEAD_TEST_ARCHIVE"
 

@@ -16,6 +16,8 @@ import (
 	"github.com/broadhead-go/broadhead/gpu"
 )
 
+// This file's name puts it behind overdue_test.go, which counts contexts: compute keeps what it has of a device.
+
 // The engine's running sums in one pass, which only devices whose threadgroups all make progress do.
 func TestCumulativeSumsInSoftware(t *testing.T) {
 	d := sharedSoftware(t).device(t)
