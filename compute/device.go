@@ -26,6 +26,7 @@ type engine struct {
 	lost      atomic.Pointer[error]
 	counted   onceCounters
 	singles   sync.Pool // of *single
+	slabs     slabPool
 }
 
 // admitKey names what admission tests: a call by its types and variants.

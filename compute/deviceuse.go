@@ -45,6 +45,7 @@ func TrimDevice(ctx context.Context) error {
 		return err
 	}
 	e := engineOf(dev)
+	e.slabs.trim()
 	e.mem.Trim()
 	e.private.trim()
 	if g, ok := dev.(gpu.MemoryGauge); ok && e.usable() == nil {

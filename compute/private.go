@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"container/heap"
 	"errors"
 	"math"
 	"math/bits"
@@ -14,7 +15,8 @@ import (
 // those, what kernels hand to each other stays there.
 type privatePool struct {
 	mu    sync.Mutex
-	free  [64][]*privateBlock
+	free  [64]lowest[*privateBlock]
+	made  int
 	idle  int64 // bytes in free
 	used  int64 // bytes of blocks in use
 	limit int64 // of idle
@@ -29,8 +31,11 @@ type privateBlock struct {
 	buf  gpu.Buffer
 	refs atomic.Int32
 
+	seq    int
 	needed bool // by a result of the recorder that has it
 }
+
+func (b *privateBlock) number() int { return b.seq }
 
 func (b *privateBlock) retain() { b.refs.Add(1) }
 
@@ -50,7 +55,7 @@ func (p *privatePool) put(b *privateBlock) {
 	keep := p.idle+size <= p.limit
 	if keep {
 		c := privateClass(b.buf.Len())
-		p.free[c] = append(p.free[c], b)
+		heap.Push(&p.free[c], b)
 		p.idle += size
 	}
 	p.mu.Unlock()
@@ -63,12 +68,10 @@ func (p *privatePool) take(n int) *privateBlock {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := privateClass(n)
-	list := p.free[c]
-	if len(list) == 0 {
+	if len(p.free[c]) == 0 {
 		return nil
 	}
-	b := list[len(list)-1]
-	p.free[c] = list[:len(list)-1]
+	b := heap.Pop(&p.free[c]).(*privateBlock)
 	p.idle -= int64(b.buf.Len())
 	p.used += int64(b.buf.Len())
 	return b
@@ -78,7 +81,7 @@ func (p *privatePool) take(n int) *privateBlock {
 func (p *privatePool) trim() {
 	p.mu.Lock()
 	idle := p.free
-	p.free, p.idle = [64][]*privateBlock{}, 0
+	p.free, p.idle = [64]lowest[*privateBlock]{}, 0
 	p.mu.Unlock()
 	for _, list := range idle {
 		for _, b := range list {
@@ -114,8 +117,9 @@ func (e *engine) takePrivate(n int) (*privateBlock, error) {
 		}
 		e.private.mu.Lock()
 		e.private.used += int64(b.Len())
+		e.private.made++
+		block = &privateBlock{pool: &e.private, buf: b, seq: e.private.made}
 		e.private.mu.Unlock()
-		block = &privateBlock{pool: &e.private, buf: b}
 	}
 	block.needed = false
 	block.retain()

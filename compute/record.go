@@ -102,10 +102,10 @@ type recorder struct {
 	pins     *pins
 	params   msl.MapParams // of the dispatch being bound
 
-	slab     []byte
-	slabBuf  *arrowmem.Buffer
-	slabAt   place
-	slabUsed int
+	slabs     []*slab
+	slabNow   *slab // that small takes from
+	slabUsed  int
+	slabSpace [4]*slab
 
 	cols        [maxInputs]part // of the run being recorded
 	nulls       [maxInputs]bool // of these
@@ -137,7 +137,7 @@ type failWord struct {
 
 func (e *engine) newRecorder(ctx context.Context) *recorder {
 	r := &recorder{e: e, ctx: ctx, c: e.dev.Commands(), out: GetAllocator(ctx), epoch: 1}
-	r.fails, r.results, r.blocks = r.failSpace[:0], r.resultSpace[:0], r.blockSpace[:0]
+	r.fails, r.results, r.blocks, r.slabs = r.failSpace[:0], r.resultSpace[:0], r.blockSpace[:0], r.slabSpace[:0]
 	return r
 }
 
@@ -153,7 +153,10 @@ func (r *recorder) release() {
 	for _, b := range r.blocks {
 		b.release()
 	}
-	r.results, r.blocks = nil, nil
+	for _, s := range r.slabs {
+		s.release()
+	}
+	r.results, r.blocks, r.slabs, r.slabNow = nil, nil, nil, nil
 }
 
 // keepNeeded gives back the blocks that nobody needs once the work has ended.
@@ -179,18 +182,18 @@ func (r *recorder) constant(b []byte) (place, error) {
 		return at, err
 	}
 	if r.constants == nil || r.constantsUsed+smallBytes > len(r.constants) {
-		buf, from, err := r.scratch(slabBytes)
+		s, err := r.slab()
 		if err != nil {
-			return from, err
+			return place{}, err
 		}
 		to, _, err := r.unseen(slabBytes)
 		if err != nil {
 			return to, err
 		}
-		r.c.Copy(to.buf, to.off, from.buf, from.off, slabBytes)
+		r.c.Copy(to.buf, to.off, s.at.buf, s.at.off, slabBytes)
 		r.c.Barrier()
 		r.epoch++
-		r.constants, r.constantsAt, r.constantsUsed = buf.Bytes()[:slabBytes], to, 0
+		r.constants, r.constantsAt, r.constantsUsed = s.bytes(), to, 0
 		clear(r.constants)
 	}
 	at := r.constantsAt
@@ -206,6 +209,7 @@ type pin struct {
 	buf   *arrowmem.Buffer
 	copy  *resident
 	block *privateBlock
+	slab  *slab
 }
 
 // pins are those of one commit. The commands get them as one.
@@ -227,6 +231,8 @@ func (p *pins) release() {
 			x.copy.done()
 		case x.block != nil:
 			x.block.release()
+		case x.slab != nil:
+			x.slab.release()
 		default:
 			x.ref.Release()
 		}
@@ -248,27 +254,22 @@ func (r *recorder) pin(p pin) {
 	r.pins.list = append(r.pins.list, p)
 }
 
-// smallBytes is the most that small gives, in lines of its own; slabBytes is from how many it takes them.
-const (
-	smallBytes = 128
-	slabBytes  = 16 * smallBytes
-)
+// smallBytes is the most that small gives, in a line of its own.
+const smallBytes = 128
 
 // small is scratch for a few words that the host reads in the end.
 func (r *recorder) small() ([]byte, place, error) {
-	if r.slabUsed == len(r.slab) {
-		b, at, err := r.scratch(slabBytes)
-		if err != nil {
-			return nil, at, err
+	if r.slabNow == nil || r.slabUsed == slabBytes {
+		var err error
+		if r.slabNow, err = r.slab(); err != nil {
+			return nil, place{}, err
 		}
-		b.Retain()
-		r.results = append(r.results, b)
-		r.slab, r.slabBuf, r.slabAt, r.slabUsed = b.Bytes()[:slabBytes], b, at, 0
+		r.slabUsed = 0
 	}
-	at := r.slabAt
+	at := r.slabNow.at
 	at.off += r.slabUsed
 	r.slabUsed += smallBytes
-	return r.slab[r.slabUsed-smallBytes : r.slabUsed : r.slabUsed], at, nil
+	return r.slabNow.bytes()[r.slabUsed-smallBytes : r.slabUsed : r.slabUsed], at, nil
 }
 
 // scratch is device memory of n bytes, of unspecified content, until the work has ended.

@@ -114,7 +114,7 @@ func (r *recorder) places() (at resultPlaces, err error) {
 	if err != nil {
 		return at, err
 	}
-	at = resultPlaces{r.slabBuf, host, first, first, first}
+	at = resultPlaces{r.slabNow.buf, host, first, first, first}
 	at.second.off += finishMax
 	at.valid.off += finishValid
 	return at, nil
