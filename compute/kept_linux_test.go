@@ -141,8 +141,6 @@ func TestKeepShapes(t *testing.T) {
 	defer empty.Release()
 	chunks := arrow.NewChunked(ints.DataType(), []arrow.Array{ints, empty, ints})
 	defer chunks.Release()
-	at := array.NewSlice(ints, 0, 0)
-	defer at.Release()
 	db := array.NewDictionaryBuilder(mem, &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String})
 	defer db.Release()
 	for i := range 300 {
