@@ -14,6 +14,8 @@ import (
 	"github.com/broadhead-go/broadhead/memory"
 )
 
+// (The file comes late: package compute keeps what it has of a device, which tests before this one would count.)
+
 // A batch of the engine that is made anew each time is one graph, and its kernels get the memory that they had last time, so
 // that none is told anything.
 func TestBatchesBecomeGraphs(t *testing.T) {
