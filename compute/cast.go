@@ -29,7 +29,7 @@ func resolveCast(options FunctionOptions, in []arrow.DataType) (*call, error) {
 	if c := ownCast(from, opts); c != nil {
 		return c, nil
 	}
-	if castBy(from, to) == nil && !ac.CanCast(from, to) {
+	if castBy(from, to) == nil && !nestedAlike(from, to) && !ac.CanCast(from, to) {
 		return nil, errNoKernel // arrow-go says so
 	}
 	kept := *opts
@@ -172,12 +172,22 @@ func castVia(ctx context.Context, d Datum, opts CastOptions, by, to arrow.DataTy
 	return castWith(ctx, mid, &opts)
 }
 
+// nullScalar is a null of a type that arrow-go has scalars of; it panics for others.
+func nullScalar(t arrow.DataType) (d Datum, err error) {
+	defer func() {
+		if recover() != nil {
+			d, err = nil, fmt.Errorf("%w: a scalar of type %s", arrow.ErrNotImplemented, t)
+		}
+	}()
+	return ac.NewDatum(scalar.MakeNullScalar(t)), nil
+}
+
 // castWith casts on the CPU. Null scalars and scalars of dictionaries are done here: arrow-go cannot look one up whose
 // dictionary is empty.
 func castWith(ctx context.Context, d Datum, opts *CastOptions) (Datum, error) {
 	if s, ok := d.(*ac.ScalarDatum); ok {
 		if !s.Value.IsValid() {
-			return ac.NewDatum(scalar.MakeNullScalar(opts.ToType)), nil
+			return nullScalar(opts.ToType)
 		}
 		if dict, ok := s.Value.(*scalar.Dictionary); ok {
 			v, err := dict.GetEncodedValue()
@@ -194,14 +204,17 @@ func castWith(ctx context.Context, d Datum, opts *CastOptions) (Datum, error) {
 	if by := castBy(from, opts.ToType); by != nil {
 		return castVia(ctx, d, *opts, by, opts.ToType)
 	}
+	if d.Kind() != ac.KindScalar && nestedAlike(from, opts.ToType) {
+		return castNested(ctx, d, opts)
+	}
 	return functions["cast"].(*function).passChunks(ctx, opts, []Datum{d})
 }
 
 // CastDatum casts a scalar, an array or a chunked array to opts.ToType.
 //
 // Between numbers of every width, and between them and Bool, the engine's own kernels work; a timestamp, date, time or
-// duration and the integer that it is stored as share their memory, and so do timestamps of one unit; all else is
-// arrow-go's.
+// duration and the integer that it is stored as share their memory, and so do timestamps of one unit; lists and structs
+// cast their children; all else is arrow-go's.
 //
 // Nulls stay null, and what lies under them never fails. Bool casts to 0 and 1; what is not zero casts to true, NaN as
 // well. An integer that does not fit is an error (arrow.ErrInvalid) that names the first such value, or keeps its low

@@ -136,8 +136,8 @@ func rowsFrom(d Datum, row, n int) Datum {
 }
 
 // safeForArrow rebuilds arguments that arrow-go v18.8.0 gets wrong: empty arrays without all their buffers, as readers of
-// files make them, on which it panics in a goroutine where nobody can recover, and slices of fixed-size binaries and of
-// float16, whose offset it forgets. Types that it would change are copied. The others pass as they are.
+// files make them, on which it panics in a goroutine where nobody can recover, and slices of fixed-size binaries, of
+// float16 and of structs, whose offset it forgets. Types that it would change are copied. The others pass as they are.
 func safeForArrow(ctx context.Context, args []Datum) (safe []Datum, release func()) {
 	var owned []Datum
 	safe = args
@@ -238,8 +238,10 @@ func emptyData(t arrow.DataType) arrow.ArrayData {
 func isSound(d arrow.ArrayData) bool {
 	switch d.DataType().ID() {
 	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.LIST,
-		arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.STRUCT, arrow.MAP:
+		arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.MAP:
 		return d.Len() > 0
+	case arrow.STRUCT:
+		return d.Len() > 0 && d.Offset() == 0
 	case arrow.FIXED_SIZE_BINARY, arrow.FLOAT16:
 		return d.Offset() == 0
 	}

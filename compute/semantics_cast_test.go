@@ -179,6 +179,29 @@ func TestCastScalars(t *testing.T) {
 	}
 }
 
+// A null scalar becomes a null of any type that arrow-go has scalars of; of others it is an error.
+func TestCastNullScalars(t *testing.T) {
+	for _, to := range []arrow.DataType{
+		arrow.Null, arrow.FixedWidthTypes.Boolean, arrow.FixedWidthTypes.Float16, arrow.BinaryTypes.String, arrow.BinaryTypes.LargeBinary,
+		arrow.BinaryTypes.StringView, arrow.BinaryTypes.BinaryView, &arrow.FixedSizeBinaryType{ByteWidth: 4},
+		&arrow.Decimal32Type{Precision: 4}, &arrow.Decimal256Type{Precision: 40}, arrow.FixedWidthTypes.MonthDayNanoInterval,
+		arrow.ListOf(arrow.BinaryTypes.StringView), arrow.ListViewOf(arrow.PrimitiveTypes.Int8), arrow.LargeListViewOf(arrow.PrimitiveTypes.Int8),
+		arrow.StructOf(arrow.Field{Name: "v", Type: arrow.BinaryTypes.StringView}), arrow.SparseUnionOf(nil, nil), arrow.DenseUnionOf(nil, nil),
+		arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int8), arrow.RunEndEncodedOf(arrow.PrimitiveTypes.Int32, arrow.BinaryTypes.String),
+		&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.StringView},
+	} {
+		for _, from := range []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.LargeString} {
+			out, err := compute.CastDatum(onCPU(), compute.NewDatum(scalar.MakeNullScalar(from)), compute.SafeCastOptions(to))
+			switch {
+			case err != nil && !errors.Is(err, arrow.ErrNotImplemented):
+				t.Errorf("%s to %s: %v", from, to, err)
+			case err == nil && out.(*compute.ScalarDatum).Value.IsValid():
+				t.Errorf("%s to %s: %s", from, to, out)
+			}
+		}
+	}
+}
+
 // What follows is answered wrongly by arrow-go v18.8.0.
 
 // castsTo checks a cast's text.
