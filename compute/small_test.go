@@ -12,6 +12,9 @@ import (
 // A call of few rows is mostly what surrounds the kernel. What it allocates is the result: a scalar and its datum, or an
 // array in one piece and the owner of its memory.
 func TestSmallCallsAllocate(t *testing.T) {
+	if raceEnabled {
+		return // pools forget
+	}
 	mem := memory.New(nil)
 	ctx := compute.WithAllocator(onCPU(), mem)
 	calls := smallCalls()
