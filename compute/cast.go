@@ -216,8 +216,8 @@ func castWith(ctx context.Context, d Datum, opts *CastOptions) (Datum, error) {
 // duration and the integer that it is stored as share their memory, and so do timestamps of one unit; lists and structs
 // cast their children; all else is arrow-go's.
 //
-// Nulls stay null, and what lies under them never fails. Bool casts to 0 and 1; what is not zero casts to true, NaN as
-// well. An integer that does not fit is an error (arrow.ErrInvalid) that names the first such value, or keeps its low
+// Nulls stay null, and what lies under them never fails, but for the children of null lists and structs, which are cast
+// like others. Bool casts to 0 and 1; what is not zero casts to true, NaN as well. An integer that does not fit is an error (arrow.ErrInvalid) that names the first such value, or keeps its low
 // bits with AllowIntOverflow. Without AllowFloatTruncate a float must be a whole number that fits, and an integer must lie
 // within the 2^24 or 2^53 either side of zero to become a float32 or float64. With it fractions are cut off, floats
 // beyond the integer's limits give the nearer limit, NaN gives 0, and integers round to the nearest float, ties to even.

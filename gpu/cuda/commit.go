@@ -65,10 +65,7 @@ func (c *commands) commit(e *event) error {
 		d.Ends.StartEnded(&e.Completion)
 		return nil
 	}
-	if err := d.launch(e); err != nil {
-		return err
-	}
-	return nil
+	return d.launch(e)
 }
 
 // worthTiming says whether the recording is large enough.

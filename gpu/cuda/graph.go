@@ -16,8 +16,7 @@ import (
 // kernels read instead would cost a copy each time, a dependent load in each kernel and a second variant of each to
 // compile, to save these calls.
 //
-// Nodes follow one another as on a stream. Small kernels gain nothing beside each other, and the driver launches a
-// straight line of nodes fastest.
+// Nodes follow one another as on a stream: kernels between two barriers could run beside each other, and do not.
 
 const (
 	// graphFrom and graphTo bound the steps of a recording that becomes a graph.
